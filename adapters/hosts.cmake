@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Which host programs are on this machine. adapters/<host>/CMakeLists.txt looks for its host and says what it found:
 #
 #     graft_host(rebound FOUND ${found} VERSION 5.2.2 WHY "no rebound.h in ..." INSTALL "./bootstrap deps")

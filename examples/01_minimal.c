@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The smallest C host: load the plugin, make a context, compute. Three bodies on a line, forces known on
  * paper. */
 #include <graft/graft.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A C++ host: options by key, a failure caught as an exception, energy of a ring of equal masses against the
 // formula.
 #include <graft/graft.hpp>

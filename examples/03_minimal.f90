@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! The smallest Fortran host: open from a deck, compute, close. Accelerations in a homogeneous ball grow with the radius.
 program minimal
     use graft

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Particles as an array of 112-byte structs, as many C codes keep them: no copy, strides say where things
  * are. */
 #include <graft/graft.h>

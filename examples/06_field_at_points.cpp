@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The field of a cloud at points of one's own choice: a rotation curve, as a bridge or an analysis code wants
 // it.
 #include <graft/graft.hpp>

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Block time steps: most particles move with a long step, the few that need it with a fourth of it, and forces are
 ! computed only at the active ones. A tight binary among field stars: its energy must hold.
 program block_steps

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Signed charges: a piece of rock salt in units of e, the lattice edge and Coulomb's constant 1. The
  * potential at the middle ion is the Madelung sum of the piece, computed here by hand; a dipole is torn
  * apart, like charges repel. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The host's own memory and the host's own log: every byte that Graft holds comes from here and goes back
  * here. */
 #include <graft/graft.h>

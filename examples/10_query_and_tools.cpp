@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How to read what Graft did: figures of the last computation, one by one and as JSON, and the library's
 // tools.
 #include <graft/graft.hpp>

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! A Fortran code with domains of its own, slabs in x, and `use mpi_f08`: every rank gets the forces of all ranks' particles
 ! on its own, in its own order. Nothing but set_communicator is new against one rank. Checked against a direct sum.
 program mpi_slabs

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A C code that leaves the domains to Graft: new owners by bisection, its own arrays moved there, forces, and the forces
  * brought back to where the particles came from. Checked against a direct sum in the original order. */
 #include <graft/functions.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A code on four ranks (threads here; with MPI only the communicator differs) that lets Graft choose its
  * domains: forces where the particles are, new owners from the measured work, all fields moved, forces again.
  * 13_mpi_domains.c is the same with MPI. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A mesh code that balances patches instead of particles: centres and measured loads in, new owners out. One
 // patch is heavier than a whole rank should be: Graft offers it for splitting.
 #include <graft/graft.hpp>

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Domains without ranks: one process cuts its particles into 8 parts of equal work, takes them part by part (in an order
 ! that keeps neighbours together in memory), finds the part of other points, and brings results back.
 ! On MPI ranks the same calls follow set_communicator (11_mpi_slabs.f90); migrate then moves arrays between them.

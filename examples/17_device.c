@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A GPU-resident C host: particles live in device memory, work goes to the host's own stream, nothing is
  * copied through the host. A time step with the force computed in two halves: the host is free between them.
  * Two bodies on a circular orbit come back to where they began. Needs the CUDA run time (libcudart), not its

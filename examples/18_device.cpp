@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A GPU-resident C++ host: device spans in, device spans out, on its own stream; then the same from managed
 // memory, and a wrong pointer that is refused by name. Plummer's sphere: its energy is known.
 #include <graft/graft.hpp>

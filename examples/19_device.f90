@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! A Fortran host with its arrays on the GPU: cudaMalloc and cudaMemcpy through ISO_C_BINDING (CUDA Fortran has them as
 ! modules), device pointers and a stream handed to Graft. A homogeneous ball: accelerations grow with the radius.
 module cuda

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Only the near field, from C, for a code that has boxes: a ring of rods, each with its charges, interacting
  * with itself and the rods beside it. The code's own offsets and lists go in as they are; the plan is
  * executed for new charges, then for points that have moved. Checked against the loop that it replaces. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Scattered waves in C++: e^{ikr}/r with complex charges and three right-hand sides at once, targets beside
 // the sources, in the leaves of an adaptive octree that Graft makes. Checked with std::complex at a few
 // targets.

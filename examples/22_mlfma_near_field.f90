@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! The near field of a two-dimensional MLFMA, in the paper's setting: points scattered at random over a square, the
 ! logarithmic potential, a quadtree whose height grows from 3 until no box holds more than CT = 15 points, and the
 ! interactions of each box with itself and the (up to 8) boxes that touch it. An iterative solver asks for them again and

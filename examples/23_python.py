@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The smallest Python host: NumPy arrays where they lie, options by key, forces and energy of a homogeneous ball against the
 formulas: acceleration / radius = -1, energy = -3/5 for mass 1 and radius 1."""
 import sys

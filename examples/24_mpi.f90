@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! The smallest Fortran host with MPI: every rank has particles of its own, any share, and gets their accelerations in its order.
 ! Against one rank one call is new, set_communicator. All ranks' particles together are a homogeneous ball of mass 1.
 program minimal_mpi

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The smallest host on a GPU: positions and accelerations stay in device memory, Graft reads and writes them there, on the host's
 // stream. A ring of equal masses: the accelerations are known. Needs the CUDA run time, not its compiler.
 #include <graft/graft.hpp>

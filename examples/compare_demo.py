@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs the demo on one rank and on many and compares the energies after the last step.
 usage: compare_demo.py DECK SCOPE DIFFERENCE GALAXY_DEMO COMMAND...
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The demo: a galaxy in equilibrium, 100 steps of a Fortran host with Graft's forces, pictures before and after.
 #   examples/demo.sh BUILD_FOLDER [PARTICLES] [--ranks P] [--mpi mpich|openmpi]        results in BUILD_FOLDER/demo
 # On ranks (MPICH where both are there) the same host runs with its MPI module; the energies are those of one rank.

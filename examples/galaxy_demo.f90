@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! A whole N-body code in Fortran that gets its forces from Graft: reads a galaxy (tipsy), integrates it by kick-drift-kick
 ! leapfrog, and checks energy, angular momentum, virial ratio, half-mass radii and force errors.
 !     galaxy_demo [DECK]        (examples/decks/galaxy.yaml; exit status 1 when the galaxy did not stay in equilibrium)

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! What the demo needs of MPI: who am I, the communicator for Graft, a sum over all ranks.
 module galaxy_ranks
     use, intrinsic :: iso_fortran_env, only: real64

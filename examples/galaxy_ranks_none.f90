@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! The demo without MPI: one rank. galaxy_ranks_mpi.f90 has the same procedures for many.
 module galaxy_ranks
     use, intrinsic :: iso_fortran_env, only: real64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The examples on ranks: each is built for every MPI found, and run on 1, 2 and 3 ranks under that MPI's mpiexec.
 function(graft_add_mpi_example name source flavour language)
     set(target example_${name}_${flavour})

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Explicit instances of templates, a file each so that they compile side by side. This list makes the files, in the build folder.
 set(GRAFT_INSTANCES ${CMAKE_CURRENT_BINARY_DIR}/generated)
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // graft_options: settings behind the ABI, used by one thread at a time.
 #include "options.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table's entries about options and tools: what plugin/ implements itself, as it knows the keys. Documented in graft/api.h.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one exported symbol and the table behind it.
 //
 // Invariant: entries stand in the order of graft/api.h, which only ever grows at its end.

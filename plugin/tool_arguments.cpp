@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See tool_arguments.hpp.
 #include "tool_arguments.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // run_tool: arguments from YAML, answers as JSON. The tool "deck" lives here, with the schema; "info" is capi's. What
 // measures is not in libgraft but in the study library (study/study_library.cpp).
 #include "options.hpp"

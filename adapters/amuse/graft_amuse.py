@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Graft as a gravity code of AMUSE: `Graft`, a GravitationalDynamics worker, and `GraftField`, the field of a particle set
 without a worker. Both answer get_gravity_at_point and get_potential_at_point, and so can be partners in a Bridge.
 """

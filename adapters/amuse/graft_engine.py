@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the AMUSE adapter computes, without AMUSE: particles with numbers of their own, a kick-drift-kick leapfrog of constant
 step, energies, and the field at points. N-body units, G = 1; forces, potentials and energies are Graft's.
 

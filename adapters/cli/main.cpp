@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The `graft` command: MPI where mpiexec started us; errors become one line on stderr and an exit status
 // here, and nowhere else. Only rank 0 prints.
 #include "command/arguments.hpp"

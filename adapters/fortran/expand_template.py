@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Expands the kind loops of a Fortran template: Fortran has generics but no way to write one body for several kinds.
 
     !@ for R in real32 real64; I in int32 int64

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes the Fortran module graft_c (constants, bind(C) types, interfaces) from graft/types.h, graft/comm.h
 and graft/api.h.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A graft_array from a Fortran array descriptor: the address, type and strides that the Fortran compiler
  * wrote, so that a section such as p(:)%x or a(1:n:2) is used where it lies. Compile with the C companion of
  * the Fortran compiler. Source: Fortran 2018 (ISO/IEC 1539-1:2018) 18.5.3, the C descriptor. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What one rank finds out becomes what all ranks return. */
 #include "internal.h"
 

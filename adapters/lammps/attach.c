@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The life of an attachment: ranks, and what is added to LAMMPS and removed again (graft_lammps.h). */
 #include "internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which pairs are bonded, and what remains of their interaction: from LAMMPS's compute property/local and
  * special_bonds (internal.h). lammps_gather_bonds is not used: in 29Sep2021 it crashes on a rank without
  * atoms. */

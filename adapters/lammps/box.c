@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* LAMMPS's box in Graft's words. Invariant: the lattice told is LAMMPS's, by a basis whose tilts are at most
  * half an edge. */
 #include "internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What Graft's deck and LAMMPS's units say: the interaction and its constant
  * (graft_lammps.h). */
 #include "internal.h"

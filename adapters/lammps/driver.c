@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A C program that runs LAMMPS with Graft's forces: what a code does that has LAMMPS inside.
  *
  *     graft_lammps_driver SETUP.in GRAFT.yaml STEPS [LAMMPS's own options]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pairs at most three bonds apart, and what is taken off for them (exclusions.h). */
 #include "exclusions.h"
 

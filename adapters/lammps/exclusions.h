@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Bonded pairs whose Coulomb interaction LAMMPS scales down (special_bonds). Graft computes all pairs; what
  * is too much is taken off here: (factor - 1) times each pair's plain interaction with its nearest image.
  *

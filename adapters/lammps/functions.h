@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* LAMMPS's C library interface (library.h) as a table of functions found in this process. Nothing of LAMMPS
  * is included or linked: types that depend on how LAMMPS was compiled (bigint, tagint) are asked for at run
  * time. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* LAMMPS with Graft's forces: gravity, or the whole Coulomb interaction, through `fix external pf/callback`.
  *
  *     graft_lammps* gravity = NULL;

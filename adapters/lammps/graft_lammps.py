@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """LAMMPS with Graft's forces, from a deck's python block or from a Python program. Needs ctypes only.
 
 In a deck, for an unmodified lmp (the fix is created; its name and Graft's deck are up to you):

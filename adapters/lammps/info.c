@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which fixes there are already: those that work on the sum of all forces must come after Graft's, or they
  * never see them. LAMMPS's C interface tells no styles; `info fixes` does, into a file of rank 0. */
 #ifndef _POSIX_C_SOURCE

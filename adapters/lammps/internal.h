@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What one attachment holds. One thread; LAMMPS calls back from the thread that runs it. */
 #ifndef GRAFT_LAMMPS_INTERNAL_H
 #define GRAFT_LAMMPS_INTERNAL_H

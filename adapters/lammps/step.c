@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One force evaluation, called by LAMMPS within a run: atoms where they lie -> Graft -> fix external's
  * arrays.
  *

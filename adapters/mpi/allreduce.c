@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* allreduce: the same bits on every rank, because values are combined along one tree with the lower ranks' on
  * the left (MPI promises no such thing: sums, and minima of +0 and -0, of doubles may differ between ranks).
  *

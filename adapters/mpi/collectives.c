@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The collectives, made of messages. MPI's own nonblocking ones would do for work that succeeds; but they
  * cannot be cancelled, so a failed one writes into buffers that the host has released, and ranks that fail at
  * different calls send each other's collectives messages of the wrong length, which both MPIs answer by

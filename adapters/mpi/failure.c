@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How a table fails, and how a wait notices. A failing rank sends {table, call, text} to every peer on the family's
  * watch communicator; a wait polls for such messages, for its deadline, and gives the processor away when it
  * takes long. A give-up message is small and has no answer, so nobody waits for a rank that is gone. */

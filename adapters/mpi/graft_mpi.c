@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Making and freeing tables; MPI's start and end for programs without MPI of their own.
  *
  * free is local: it calls MPI_Comm_free for a table that is in good order, without its peers. The standard

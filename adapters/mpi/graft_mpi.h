@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The MPI shim: fills graft_comm_v1 from a communicator of the host. One C99 source, compiled once per MPI:
  * libgraft_mpi_mpich.so and libgraft_mpi_openmpi.so export the functions below and nothing else.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Inside the MPI shim: one table, the family of tables that split made of one another, and what its files
  * share.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages between two ranks, long ones in chunks that both sides cut alike (MPI keeps their order). */
 #include "internal.h"
 

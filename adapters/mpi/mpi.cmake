@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Which MPIs are here: for each flavour found, an interface target graft_mpi_for_<flavour> (flags of its C wrapper), and
 # GRAFT_MPI_FLAVOURS, GRAFT_MPIEXEC_<flavour>, GRAFT_MPIFORT_<flavour>. CMake's FindMPI knows one MPI a build only.
 set(GRAFT_MPICC "" CACHE FILEPATH "the mpicc of the MPI to build the shim for, instead of those in the usual places")

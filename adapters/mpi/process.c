@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which MPI this process runs. The shim's MPI calls bind to whatever the process has in its global scope, so
  * in a host of another MPI they would go there with our MPI's handles and crash. MPI_Get_library_version
  * takes no handle and may be called at any time: it is asked before anything else. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The pending requests of a table: request numbers over a growing table of slots. Invariant: a slot in use holds
  * a pending request, or MPI_REQUEST_NULL once it is done. */
 #include "internal.h"

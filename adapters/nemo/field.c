@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One acceleration field: its options, and one call of NEMO's as one of Graft's. */
 #include "internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* graft_acc.so: an acceleration field for NEMO (gyrfalcON and every program with accname=, accpars=,
  * accfile=) that is the gravity of the bodies themselves, from Graft. NEMO's contract, from its documentation
  * in inc/acceleration.h and inc/defacc.h:

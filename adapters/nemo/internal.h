@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the parts of graft_acc.so share: graft_acc.c (NEMO's face), field.c (one field, one call), messages.c
  * (failures). */
 #ifndef GRAFT_NEMO_INTERNAL_H

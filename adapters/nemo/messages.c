@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Failures and warnings by NEMO's own functions, which its programs export to the files they open. */
 #define _GNU_SOURCE /* dladdr, RTLD_DEFAULT */
 #include "internal.h"

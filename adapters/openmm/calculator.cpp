@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The calls of libgraft, and the exceptions' correction.
 #include "calculator.hpp"
 

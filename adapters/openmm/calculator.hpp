@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A GraftForce at work, apart from any platform: a Graft context, the charges, and the exceptions' correction
 //     sum over exceptions of (chargeProd - q_i q_j) constant f(r),   f = 1 / sqrt(r^2 + softening^2),
 // which takes pairs that Graft summed in full out again (or scales them), at the distance of their two

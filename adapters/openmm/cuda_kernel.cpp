@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // OpenMM compiles the kernels below at run time, in the language that its platforms share.
 #include "cuda_kernel.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The kernel of the CUDA platform. Positions are gathered on the GPU, in the order of the System and in
 // double precision whatever the Context's. Graft computes from there, on the same GPU and in OpenMM's CUDA
 // context, and nothing of the particles leaves the device; forces are added in OpenMM's fixed point, and so

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks a GraftForce against its System when a Context is made, and calls the kernel for the force groups
 // asked for.
 #include "force_impl.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A GraftForce in one Context: a Calculator, and the platform's way to positions and forces.
 #ifndef GRAFT_OPENMM_FORCE_IMPL_HPP
 #define GRAFT_OPENMM_FORCE_IMPL_HPP

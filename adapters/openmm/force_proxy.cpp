@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Version 1: properties version, forceGroup, name, periodic, exceptionsUsePeriodic, deck; children Particles
 // (q) and Exceptions (p1, p2, q). Numbers are written so that they read back to the same bits (OpenMM does
 // that).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // GraftForce in XML.
 #ifndef GRAFT_OPENMM_FORCE_PROXY_HPP
 #define GRAFT_OPENMM_FORCE_PROXY_HPP

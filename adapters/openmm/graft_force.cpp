@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // GraftForce: what a user describes. Nothing is computed here.
 #include "graft_force.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // GraftForce: electrostatics of an OpenMM System by Graft, U = sum over pairs of q_i q_j / (4 pi epsilon_0
 // r), with all periodic images or none, and no cutoff. An OpenMM::Force like any other: add it to a System,
 // which then owns it; force groups, XML (XmlSerializer), updateParametersInContext and Context::reinitialize

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a platform does for a GraftForce: it knows where positions, forces and box are, and hands them to the
 // Calculator.
 #ifndef GRAFT_OPENMM_KERNEL_HPP

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # How the plugin is made for one OpenMM, and the Python module for one Python. OpenMM's C++ headers change between versions, so a
 # plugin belongs to the version it was compiled with.
 set(GRAFT_OPENMM_FOLDER ${CMAKE_CURRENT_LIST_DIR})

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What OpenMM asks of a plugin (PluginInitializer.h): Platform::loadPluginsFromDirectory and
 // loadPluginLibrary call registerPlatforms() and registerKernelFactories().
 #include "force_proxy.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The CPU platform is a Reference platform with faster kernels: it keeps the same double positions, and adds
 // what is in the Reference forces to its own, so one kernel serves both.
 #include "reference_kernel.hpp"

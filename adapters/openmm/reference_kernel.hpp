@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The kernel of the platforms Reference and CPU: positions and forces are doubles in the host's memory.
 #ifndef GRAFT_OPENMM_REFERENCE_KERNEL_HPP
 #define GRAFT_OPENMM_REFERENCE_KERNEL_HPP

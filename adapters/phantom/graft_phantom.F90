@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 !--------------------------------------------------------------------------!
 ! Graft in Phantom: self-gravity of all living particles from Graft's tree, instead of Phantom's own (compile with GRAVITY=no).
 ! graft_add_selfgravity is called in derivs after `call force`, graft_potential_energy in compute_energies (phantom.patch).

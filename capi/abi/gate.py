@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Compares a built library (with debug information of the table) with the recorded ABI, through abidiff.
 
 usage: gate.py BASELINE.abixml LIBRARY     exit status 0: compatible, 1: not, 77: abidiff is not installed

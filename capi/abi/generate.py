@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes the functions by name (graft/functions.h and graft_api.c) from the table in graft/api.h.
 
 usage: generate.py path/to/graft/api.h OUTPUT_FOLDER   (writes OUTPUT_FOLDER/graft/functions.h, OUTPUT_FOLDER/graft_api.c)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table's entries that capi implements, in C terms, for plugin/ to put in the table. Each is documented
 // in graft/api.h; options arrive here as values, since decks and keys are the plugin's business.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one place where C++ exceptions become statuses, and the text of the last failure on this thread.
 #pragma once
 

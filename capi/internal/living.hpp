@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which handles that hosts hold are objects: one that was destroyed, or was never made, is told from one in
 // use, and its memory is not looked at. One lock for all, for the time of a look-up.
 #pragma once

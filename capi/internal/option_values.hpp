@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All options as values: what deck keys set and contexts are made of. The fields are those of settings/keys.inc.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // balance and balance_objects.
 #include "context.hpp"
 #include "entries.hpp"

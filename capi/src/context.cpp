@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // graft_context: life, settings, and the two entries that compute forces.
 #include "context.hpp"
 

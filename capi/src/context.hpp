@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // graft_context: options, memory, ranks and a solver behind the ABI, used by one thread at a time.
 #pragma once
 

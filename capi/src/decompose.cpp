@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // decompose and owner_of.
 #include "context.hpp"
 #include "entries.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What decompose, balance and migrate keep between calls: working memory, the last domains, the last plan.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Figures: one list a section, few enough to be searched from front to back.
 #include "figures.hpp"
 

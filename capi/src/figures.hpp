@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Named numbers and words of the last decompose, balance and migrate, for query and query_text.
 //
 // A figure that does not exist (yet) is not there: never a zero that means "unknown".

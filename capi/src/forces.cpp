@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The entries that compute forces: in one call, in two halves, at points.
 #include "context.hpp"
 #include "entries.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Exceptions to statuses. The message buffer is fixed, so that reporting "out of memory" needs no memory.
 #include "guard.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // run_tool("info"): what this machine gives the library, as JSON.
 #include "entries.hpp"
 

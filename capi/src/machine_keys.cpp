@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Keys of a machine file, for the plugin that reads it.
 #include "entries.hpp"
 

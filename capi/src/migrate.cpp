@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // migrate_plan, migrate and migrate_back: the host's fields to their new owners, and back.
 #include "context.hpp"
 #include "entries.hpp"

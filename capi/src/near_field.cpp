@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The near-field entries: the caller's structs in the plan's terms.
 #include "context.hpp"
 #include "entries.hpp"

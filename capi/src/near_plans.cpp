@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Plans by their address, and their figures by name.
 #include "near_plans.hpp"
 

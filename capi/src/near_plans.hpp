@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The near-field plans of a context: who owns them, which was used last, what query tells of it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From options to settings, and the checks between options.
 #include "option_use.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a context takes from options: the engine's settings, those of domains, what ranks must share.
 #pragma once
 

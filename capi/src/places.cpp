@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory kinds of arrays.
 #include "places.hpp"
 

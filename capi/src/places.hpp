@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the arrays of a call stand: host, device or managed memory, as the caller says or as CUDA knows.
 //
 // CUDA is looked for only when an array gives reason to, and never in a context with backend cpu.

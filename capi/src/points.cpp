@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From views to contiguous points, and integers back.
 #include "points.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The host's particles, objects or points as decompose and balance want them: contiguous, checked, the same
 // arrays present on every rank.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // query and query_text: the figures of the last computation, and those of ranks, decompose, balance, migrate.
 #include "context.hpp"
 #include "entries.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Communicators of contexts, in-process ranks for hosts with threads.
 #include "comm/threads.hpp"
 #include "context.hpp"

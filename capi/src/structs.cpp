@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks and translations of the ABI structs.
 #include "structs.hpp"
 

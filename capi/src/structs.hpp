@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reads the caller's versioned structs: size, flags, reserved words and array layouts checked, then in engine
 // terms.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See text_out.hpp.
 #include "text_out.hpp"
 

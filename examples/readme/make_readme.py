@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Puts the examples that README.md and docs/user/afternoon.md show into them: the code block after a line that names one,
 "(`examples/...`)". With --check: exit 1 when a block differs from its file.
 

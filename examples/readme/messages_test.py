@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Provokes the failures of docs/user/afternoon.md and looks for what Graft says in the page.
 
 usage: messages_test.py GRAFT_COMMAND EXAMPLE_01 [MPICH_MPIEXEC MPICH_EXAMPLE OPEN_MPI_SHIM]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See block_cache.hpp.
 #include "backend/block_cache.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Blocks of memory that one owner gave back and the next one takes: what a driver gives costs tens of
 // microseconds a block (page-locked: hundreds), and a near-field plan has two dozen.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See block_cache_gpu.cuh.
 #include "backend/block_cache_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The library's cache of device memory and page-locked host memory, one a GPU, for what is made and destroyed
 // again and again: owners of a DeviceMemory with a KeepsBlocks.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Writes backend/build_id.hpp: one hash over all headers under FOLDER, in order of their names.
 file(GLOB_RECURSE headers ${FOLDER}/*.hpp ${FOLDER}/*.cuh)
 list(SORT headers)

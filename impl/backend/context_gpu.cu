@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See context_gpu.cuh. The driver's few functions are looked up: the library does not link libcuda.so, so
 // that it opens where there is no driver.
 #include "backend/context_gpu.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The CUDA context that a computation works in. CUDA's runtime has one for each device, the primary one;
 // hosts of the driver's interface make contexts of their own (OpenMM, PyCUDA), whose arrays and streams
 // nobody can use in another context. A computation works in the context that is current when it begins, where

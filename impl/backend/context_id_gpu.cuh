@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whose memory it is: contexts told apart over the life of a process (context_gpu.cuh), and how much there
 // is.
 #pragma once

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Is there a CUDA compiler? Sets GRAFT_CUDA_FOUND and, if so, enables the language; a GPU is not needed to build.
 set(GRAFT_CUDA_FOUND OFF)
 if(NOT GRAFT_WITH_CUDA STREQUAL "OFF")

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For arrays that fill a device: memory of just the size, and a sort without memory of its own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many threads a computation gets.
 #include "backend/executor.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loop primitives of the CPU backend: blocks of a range over threads.
 //
 // The same blocks are made whatever the number of threads, so every result is the same bits for any thread

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Linux: /proc/meminfo and the limits of the control groups; see free_memory.hpp.
 #include "backend/free_memory.hpp"
 

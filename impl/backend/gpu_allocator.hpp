@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The host's allocator of device memory, such as its own pool.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which GPU a rank works on: one rule for forces and decompositions. Plain host code.
 #pragma once
 

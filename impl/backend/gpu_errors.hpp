@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Exceptions to statuses at the edge of libgraft_cuda.so. Plain host code: libraries that stand in for it in
 // tests use it.
 #pragma once

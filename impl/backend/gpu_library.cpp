@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Finds, opens and checks libgraft_cuda.so, see gpu_library.hpp.
 #include "backend/gpu_library.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the core meets libgraft_cuda.so: one C table, found at run time.
 //
 // libgraft.so links no CUDA. It opens libgraft_cuda.so (GRAFT_CUDA_LIBRARY, or the file beside libgraft.so)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The edge of libgraft_cuda.so: exceptions become statuses, and the device that the host has chosen stays
 // chosen.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See host_copy.hpp.
 #include "backend/host_copy.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bytes from here to there by several threads: one alone cannot feed a GPU's link.
 #pragma once
 

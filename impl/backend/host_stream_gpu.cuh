@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The host's stream, looked at before work goes to it.
 #pragma once
 

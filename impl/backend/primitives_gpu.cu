@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The CUB calls behind primitives_gpu.cuh, compiled here alone (they take long to compile).
 #include "backend/primitives_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sort, scan, reduce and partition on the device: CUB, compiled once, behind plain functions.
 //
 // All are enqueued on the queue's stream and return at once; scratch comes from the queue and is kept.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checked calls, counted memory, the queue: see queue_gpu.cuh.
 #include "backend/queue_gpu.cuh"
 

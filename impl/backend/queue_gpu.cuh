@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The CUDA backend's ground: checked calls, counted device memory, a queue of work, and the status words that
 // kernels leave for the host.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See radix_sort.hpp.
 #include "backend/radix_sort.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Stable sort of 64-bit keys, each with a 32-bit value.
 //
 // Least significant digit first, 8 bits a pass; digits that are equal in all keys cost no pass. A stable sort

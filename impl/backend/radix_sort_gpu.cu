@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The radix sort between two arrays, see exact_memory_gpu.cuh.
 #include "backend/exact_memory_gpu.cuh"
 

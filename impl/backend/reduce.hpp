@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Blocked reduction whose order of operations does not depend on the number of threads.
 //
 // Each block of fixed size is reduced in index order; the block results are combined in block order.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Exclusive prefix sum over integers: the same result for any number of threads.
 //
 // Blocks are summed, the block sums are scanned in order, and each block is scanned from its start.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Work beside a queue's own: a second stream, and the order between the two.
 #pragma once
 

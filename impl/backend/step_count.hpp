@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A count of elementary steps: one visit of one item in a loop of the executor, or what an algorithm counts
 // itself.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "backend/thread_limits.hpp"
 
 #include "core/error.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether the threads that a computation would take can be had. OpenMP's run time ends the process when it
 // cannot start one, and a worker whose stack is too small dies in a kernel; so both are looked at before.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See balance.hpp. One run: agree on the scale, measure, ask whether to try, partition (and swap), measure
 // what would be, ask whether to take.
 #include "balance/balance.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // When to balance, how, and whether the result is worth taking.
 //
 // A balancing is tried only when the measured imbalance exceeds a tolerance and what it can save until the

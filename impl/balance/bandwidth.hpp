@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How fast the ranks move bytes to each other when all do: measured once, then learnt from real migrations.
 #pragma once
 

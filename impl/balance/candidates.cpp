@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See candidates.hpp.
 #include "balance/candidates.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The objects of a part that fuzzy ORB may move: its heaviest super-objects and the small objects nearest to
 // its six faces.
 //

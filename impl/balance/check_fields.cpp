@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See check_fields.hpp.
 #include "balance/check_fields.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a migration asks of the fields it is given.
 #pragma once
 

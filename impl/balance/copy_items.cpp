@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See copy_items.hpp.
 #include "balance/copy_items.hpp"
 

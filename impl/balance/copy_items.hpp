@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies items between a strided array and packed records, gathering or scattering by an index.
 //
 // A packed record of a field holds the components of one item without gaps, whatever the layout of the host's

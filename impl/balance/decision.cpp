@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See decision.hpp.
 #include "balance/decision.hpp"
 

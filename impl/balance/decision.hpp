@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The two questions of a balancing, as pure functions of agreed numbers: is it worth trying, and is the
 // result worth taking.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See fuzzy.hpp.
 #include "balance/fuzzy.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fuzzy ORB: super-objects at cuts are swapped for small ones, so that both sides meet their weight better.
 //
 // After the ORB the rank of each part gets the part's candidates from the ranks where the objects live: its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See loads.hpp.
 #include "balance/loads.hpp"
 

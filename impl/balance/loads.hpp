@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What each rank holds, or would hold under new owners, and how even that is.
 //
 // A rank's load is a handful of numbers; loads under new owners are summed where they would live, over the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Measures of how even and how compact the ranks' shares are: a few allreduces of O(1) data.
 #include "balance/loads.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See migrate.hpp. Messages carry at most send_bytes / 2 bytes: for each field the records of the message's
 // items, field after field.
 #include "balance/migrate.hpp"

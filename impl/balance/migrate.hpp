@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Moving the host's fields to new owners, and back.
 //
 // A plan is made once from the owner of every local item; any number of fields of any layout then move by it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sums per owner, for the owners that occur: no place for every rank.
 //
 // Invariant: entries keep the order in which owners were met; for_each goes by ascending rank.

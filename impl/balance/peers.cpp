@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See peers.hpp.
 #include "balance/peers.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who sends to me: every rank names the few ranks it sends to, and learns of those that send to it.
 //
 // Invariant: lists are ascending by rank and hold no rank with a count of 0; the own rank may be in both.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See sort_owners.hpp.
 #include "balance/sort_owners.hpp"
 

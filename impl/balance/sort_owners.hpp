@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sorts items by the rank they go to: a stable sort of small integers, O(n) whatever the number of ranks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See swap_pair.hpp.
 #include "balance/swap_pair.hpp"
 

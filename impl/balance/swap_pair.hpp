@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which objects two parts swap so that their weights come closer: a pure function, the same on both sides.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How ranks come to throw one error: agree() and give_up() of the Communicator.
 #include "comm/communicator.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The binomial tree over ranks: a rank's parent, children and subtree, seen from the root.
 //
 // Ranks are numbered from the root (place 0). Place v > 0 with lowest set bit b has the places

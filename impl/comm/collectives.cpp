@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pieces up and down a binomial tree.
 #include "comm/collectives.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives that the table does not have, made of its messages: prefix sums over ranks, and pieces of
 // different sizes to and from one rank. All but the root hold no O(ranks) data.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls of the table, with their failures turned into errors. agreement.cpp has agree() and give_up().
 #include "comm/communicator.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ranks of a computation, as every distributed algorithm sees them: a typed face over graft_comm_v1.
 //
 // Failures come in two kinds. Local work that may fail (validation, allocation) runs inside together(): all

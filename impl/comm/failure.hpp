@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where communication broke: the call of the table on the rank where the failure began, as data for whoever must
 // know what the other ranks have behind them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions of a range's table, on messages of the whole.
 #include "comm/rank_range.hpp"
 

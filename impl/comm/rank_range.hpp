@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A communicator over consecutive ranks of another one that nobody has to be asked for.
 //
 // Making one costs nothing and concerns this rank only: the collectives of the range are made of messages of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Matching of a rank's messages to itself.
 #include "comm/self_messages.hpp"
 

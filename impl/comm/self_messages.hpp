@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages of one rank to itself: what is left of point-to-point when there are no peers.
 //
 // Sends and receives are matched when the second of the two is started, in order within a tag; a send is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Routing by halving, then direct messages.
 #include "comm/sparse_exchange.hpp"
 

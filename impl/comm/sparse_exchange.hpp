@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages of which nobody knows who will send to whom, with no O(ranks) data on any rank.
 //
 // Notices (24 bytes) find their way by halving: the range of ranks is cut in two, everyone hands what belongs

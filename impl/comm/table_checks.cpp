@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The checks of a table of communication functions, each with a message that says what to do.
 #include "comm/table_checks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The collectives of threads as ranks, and reduction in rank order.
 #include "comm/thread_rank.hpp"
 #include "comm/thread_table.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rendezvous of threads in collectives, and how one rank's failure reaches all. Messages:
 // thread_messages.cpp.
 #include "comm/thread_group.hpp"

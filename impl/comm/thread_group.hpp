@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the threads of one in-process communicator share: a rendezvous for collectives and an inbox per rank.
 //
 // One mutex guards everything but the copying of payloads. A collective completes when its last rank arrives

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Point-to-point messages of threads: halves are matched when the second one is started, in order within a
 // tag.
 //

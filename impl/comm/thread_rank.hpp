@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One rank's side of the in-process communicator, and how its functions turn exceptions into statuses.
 #pragma once
 

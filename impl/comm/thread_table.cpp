@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages, parts and the rest of the table for threads as ranks. thread_collectives.cpp has the collectives.
 #include "comm/thread_table.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One thread rank's graft_comm_v1.
 #pragma once
 

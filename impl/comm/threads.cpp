@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Making in-process ranks, and running a body on each.
 #include "comm/threads.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks as threads of one process: the in-process implementation of graft_comm_v1, for hosts without MPI and
 // for tests. Any number of ranks; all waits end at the deadline, and at once when a peer fails.
 //

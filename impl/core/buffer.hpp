@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A growing array of plain values that keeps its memory between uses.
 //
 // Invariants: data() is aligned to Memory::alignment; capacity never shrinks before release(); the values

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // printf-style construction of error messages.
 #include "core/error.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one exception type and the status numbers it carries.
 //
 // Statuses are stable and never reused; the C header repeats them and capi checks that both agree. A message

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // GRAFT_HD marks a function that both compilers make: the per-element bodies shared by CPU and CUDA.
 #pragma once
 

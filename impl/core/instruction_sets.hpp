@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What Highway's current target can do, in the words that our kernels ask. For files that are compiled once per target: the
 // words are macros, so that each is read anew for the target that HWY_TARGET names at that place, in #if as in C++.
 //

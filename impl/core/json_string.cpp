@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See json_string.hpp.
 #include "core/json_string.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Text in the JSON answers of the tools.
 #pragma once
 

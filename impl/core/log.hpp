@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages to the host: the library prints nothing, it calls back.
 #pragma once
 

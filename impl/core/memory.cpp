@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Allocation, accounting and the out-of-memory message.
 #include "core/memory.hpp"
 

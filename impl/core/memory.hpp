@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where every byte of the engine comes from.
 //
 // Memory is the accountant between the buffers and the allocator (the host's, or operator new): it counts

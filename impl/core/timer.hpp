@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Wall-clock stopwatch in seconds.
 #pragma once
 

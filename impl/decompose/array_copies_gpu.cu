@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See array_copies_gpu.cuh.
 #include "decompose/array_copies_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The host's arrays to the device and back, through page-locked memory in two pieces that take turns: while
 // one is on the link, threads fill or empty the other.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks and first sums over ranks, see checked_points.hpp.
 #include "decompose/checked_points.hpp"
 

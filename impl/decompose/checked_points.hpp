@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One call of Decomposer::run, checked and with what all ranks know of it; what each strategy starts from.
 #pragma once
 

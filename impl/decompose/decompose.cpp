@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The door of the room: checks, then the strategy asked for.
 #include "decompose/decompose.hpp"
 

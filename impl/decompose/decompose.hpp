@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who owns which point: orthogonal recursive bisection (ORB) and space-filling-curve (prefix) partitions of
 // points that lie on any number of ranks.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Points on their way between ranks, as recursive halving carries them.
 //
 // Both sorts have a place on a line: the ordered image of a coordinate, or a key; ties go by id.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The total order of points along an axis, (coordinate, id), and positions in it.
 //
 // -0.0 and 0.0 are one place. A point without an id of its host's has (rank, index) for one: the order of the

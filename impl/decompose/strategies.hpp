@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The strategies behind Decomposer::run: same input, same owners, different ways of the data.
 //
 // Each is collective, fills owner, domains, and of the statistics imbalance_*, passes, iterations_per_cut,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Weights as integers, see weights.hpp.
 #include "decompose/weights.hpp"
 

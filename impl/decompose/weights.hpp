@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Weights of points as integers of one scale, and their sums, which have no order.
 //
 // Weight of point i = (1 - mix) / N + mix * cost_i / sum of costs, times a scale that is the same on all

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Weights of points on the device, with the bits that weights.hpp gives on the CPU (compiled without fused
 // multiply-adds).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See backend_choice.hpp.
 #include "engine/backend_choice.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who computes a request, where, and why: the CPU, or which GPU. All ranks on GPUs, or none.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See buffer_tuning.hpp.
 #include "engine/buffer_tuning.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The buffers through which the host feeds liu2022's GPU kernels (deck key study.buffer): by the model, then
 // by trial over the next evaluations.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See checks.hpp.
 #include "engine/checks.hpp"
 

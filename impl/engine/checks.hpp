@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a call's arguments are refused for, in one place for CPU and GPU. All throw core::Error.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All pairs, by kernels or by the reference.
 #include "engine/direct.hpp"
 

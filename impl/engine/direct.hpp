@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The methods without a tree: all pairs by the SIMD kernels, or by the reference.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See engine_cpu.hpp: the steps of a computation, and the methods.
 #include "engine/engine_cpu.hpp"
 

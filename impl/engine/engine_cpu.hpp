@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The CPU's engine: one computation from the host's arrays to the host's arrays, in steps.
 //
 // The engine owns the arrays of its steps and keeps them between calls, so that a second call of the same size

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See gpu_calls.hpp.
 #include "engine/gpu_calls.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The GPU's engine (engine/gpu) as the host calls it, for one rank and, with engine/ranks, for many.
 //
 // A computation has two halves: begin() returns when everything is enqueued (over ranks: when all but the copies to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // GpuEngine: ranks with a GPU each.
 #include "core/timer.hpp"
 #include "engine/checks.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // GpuEngine: what is told of a computation that has ended.
 #include "engine/gpu_calls.hpp"
 #include "forces/gpu_kernel.hpp"

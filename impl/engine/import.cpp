@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CpuEngine: the host's arrays to a validated Problem.
 #include "engine/engine_cpu.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See import_gpu.cuh; on a CPU import.cpp.
 #include "engine/import_gpu.cuh"
 

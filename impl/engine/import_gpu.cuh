@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Import on the device: the host's arrays as contiguous doubles there, in the host's order.
 #pragma once
 

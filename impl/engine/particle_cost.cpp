@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How much work each particle was in the last computation: Solver::work_of_particles.
 #include "engine/engine_cpu.hpp"
 #include "engine/tree_force.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How much work each particle was: Solver::work_of_particles on the device.
 #include "backend/context_gpu.cuh"
 #include "engine/checks.hpp"

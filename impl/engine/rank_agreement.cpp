@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See rank_agreement.hpp.
 #include "engine/rank_agreement.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the ranks must know of each other before a computation, and what is measured of them after it. Collective
 // functions.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See rank_ring.hpp.
 #include "engine/rank_ring.hpp"
 

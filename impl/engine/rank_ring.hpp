@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All pairs over ranks: every rank's sources travel once around the ring while each rank sums what it has at
 // hand.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One table of names serves both query by key and the JSON text.
 #include "engine/report.hpp"
 

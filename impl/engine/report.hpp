@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the last computation did: named numbers and texts, in a fixed order, for query and logs.
 //
 // A figure that was not measured is not there (asking for it is "absent"): never a zero that means "unknown".

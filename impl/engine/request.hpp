@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a call of the host asks for, and what a computation works with besides.
 //
 // A request is checked once, before anybody computes; what only a look at the data can tell is left to the import.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A field at the targets to what the host wants of it: virial and energy, then numbers in the host's arrays.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The conductor: see solver.hpp.
 #include "engine/solver.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One force computation from the host's arrays to the host's arrays: the way of the data through all rooms.
 //
 // Invariants: outputs are written only after everything has succeeded; all memory comes from the Memory given

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CpuEngine: what a periodic box adds to a computation.
 #include "core/error.hpp"
 #include "core/timer.hpp"

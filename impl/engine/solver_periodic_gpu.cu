@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See solver_periodic_gpu.cuh.
 #include "engine/solver_periodic_gpu.cuh"
 

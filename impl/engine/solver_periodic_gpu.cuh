@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A periodic box on the device: its splitting, pairs and waves.
 //
 // The splitting depends on the box, the number of particles and the settings, not on charges or places, so

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tree method, last part: lists and sums, group by group.
 #include "forces/m2p/cell_rows.hpp"
 #include "forces/p2p/gather.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tree method on the CPU; see docs/map.md for the way of the data.
 #include "engine/tree_force.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tree method, step by step: build, moments, targets, criterion, lists, evaluation.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The methods on the device, from the particles to the field: tree_force.cpp and direct.cpp there.
 #include "engine/gpu/steps_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tree method over ranks: who is where, what each needs, and how it comes together. See top_tree.hpp,
 // essential_tree.hpp, fetch.hpp.
 #include "moments/expansion.hpp"

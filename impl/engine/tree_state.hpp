@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the steps of the tree method share; tree_force.cpp builds, tree_ranks.cpp meets the other ranks,
 // tree_evaluate.cpp walks and sums.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See tree_tuning.hpp.
 #include "engine/tree_tuning.hpp"
 

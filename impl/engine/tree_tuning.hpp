@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // N_leaf and N_group, and the blocks of liu2022's GPU kernels, by the model, or by the model and then by
 // trial over the first evaluations.
 //

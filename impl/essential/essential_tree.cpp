@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Essential trees: the messages' way, and the receiver's side. See essential_tree.hpp.
 #include "essential/essential_tree.hpp"
 

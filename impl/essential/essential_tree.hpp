@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Locally essential trees: what a rank sends to each other rank, and where it goes there.
 //
 // Push: the sender walks its own tree with the boxes of the other rank's domain as targets: of every node

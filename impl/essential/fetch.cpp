@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See fetch.hpp.
 #include "essential/fetch.hpp"
 

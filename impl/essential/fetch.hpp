@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Nodes of other ranks on demand: one cache per process, filled by what the own groups come to open.
 //
 // Groups that refuse a node wait for its children; all of them together ask its owner once (a node is asked

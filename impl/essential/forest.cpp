@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See forest.hpp.
 #include "essential/forest.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The nodes that groups of targets walk over, and all that is known of them.
 //
 // Invariants: nodes [0, own_end) are this rank's tree; [own_end, top_end) are the top, a small tree over the

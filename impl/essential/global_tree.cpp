@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See global_tree.hpp.
 #include "essential/global_tree.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One tree over all ranks: particles go to the ranks by ranges of Morton keys of one root cube, and results
 // come back.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The format of nodes and particles between ranks (of one program on one kind of machine: plain structs).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See message_gpu.hpp.
 #include "essential/message_gpu.hpp"
 

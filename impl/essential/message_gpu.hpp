@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Essential trees between ranks with GPUs: the format, and the bodies of sender and receiver for one node
 // each, made by both compilers.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Essential trees, the sender's side: what to send, and the messages. See essential_tree.hpp.
 #include "essential/essential_tree.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See root_cube.hpp.
 #include "essential/root_cube.hpp"
 

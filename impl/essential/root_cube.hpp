@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The root cube of all ranks' octrees: trees over parts of the particles then have the cells, and with them
 // the errors, of one tree over all. Where a plane parts the ranks' domains it is put through the cube's
 // middle, so that no cell is cut by it: pieces of cells on both sides are two cells to sum where one would

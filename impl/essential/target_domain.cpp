@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See target_domain.hpp.
 #include "essential/target_domain.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the ranks want the field: each rank's targets covered by a few boxes, known to all.
 //
 // A box carries the largest MAC factor and softening of the groups in it, so that what the criterion accepts

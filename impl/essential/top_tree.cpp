@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See top_tree.hpp.
 #include "essential/top_tree.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The top of the forest: the roots of all ranks' trees, known to all, under a tree of at most 8 children a
 // node.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The class DeviceEvaluator: buffers, the order of launches, and which kernels serve which settings.
 #include "forces/evaluate_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // P2P and M2P from interaction lists on the device.
 //
 // Results: raw field at the targets in target order, as particles::RawField: a = sum q d / r^3 towards the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See evaluation_bytes.hpp.
 #include "forces/evaluation_bytes.hpp"
 

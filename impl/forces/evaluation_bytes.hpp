@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How much memory the evaluation of a batch of lists takes on the device, for those that decide how many
 // groups make a batch. Plain arithmetic, so that it is tested without a GPU.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a feed of liu2022's kernels by the host did (study/papers/liu_fed_lists_gpu.cuh). For the host's compiler too.
 #pragma once
 

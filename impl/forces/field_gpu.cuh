@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The field of one target, from sums in the frame of its group, to arrays or records in internal units.
 #pragma once
 

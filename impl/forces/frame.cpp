@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Frames, see frame.hpp.
 #include "forces/frame.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Frames: the coordinates that kernels work in, x_frame = (x - centre) * scale with scale a power of two.
 //
 // In float the centre is the group's, so that single precision is spent on the neighbourhood and not on the

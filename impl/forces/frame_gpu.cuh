@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // make_frame() of frame.hpp in a CUDA thread: the same numbers, bit for bit.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the frame of a block of targets is too coarse for single precision.
 //
 // A target and the sources beside it have coordinates of at most 1 in the frame, rounded to 2^-25; the pair's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who evaluates lists on a GPU: deck key study.kernel. For the host's compiler too.
 #pragma once
 

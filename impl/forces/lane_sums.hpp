@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sums over the lanes of several vectors at once. Read once per SIMD target, see pair.hpp.
 #if defined(GRAFT_KERNELS_REDUCE_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef GRAFT_KERNELS_REDUCE_HPP

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Choice of the SIMD instruction set: a thin layer over Highway's.
 #include "forces/simd.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which SIMD instruction set the kernels use, and a lid on it for tests and measurements.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How close pairs are softened, and which variant of the pair force a call wants.
 //
 // Sources: Plummer 1911; the compact spline is Springel 2005 (MNRAS 364, 1105), eq. 4 and appendix: h is the

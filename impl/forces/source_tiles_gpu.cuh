@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the evaluating kernels share: how a warp takes units, its lanes' targets, and the sources of a list.
 //
 // Lanes: the warp is cut into 32 / P parts of P lanes; each part sums its own P of every 32 sources for all

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Partial sums of units to fields, see warp_tasks_gpu.cuh.
 #include "forces/field_gpu.cuh"
 #include "forces/m2l/m2l_gpu.cuh"

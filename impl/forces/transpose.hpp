@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Records of numbers, one a cell, to rows of numbers, one column a cell: four records at a time. Read once
 // per SIMD target, see pair.hpp.
 #if defined(GRAFT_KERNELS_TRANSPOSE_HPP) == defined(HWY_TARGET_TOGGLE)

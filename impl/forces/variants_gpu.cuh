@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Kernels beside ours that another library brings: libgraft_cuda_study.so has the papers' (study/papers), libgraft_cuda.so none.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The arithmetic behind pair.hpp: scalars, and Highway vectors with a fast reciprocal root.
 //
 // The fast root: y0 is the hardware's estimate of 1/sqrt(r2) (14 bits with AVX-512, 12 bits before),

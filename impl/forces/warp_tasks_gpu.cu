@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cutting lists into units, see warp_tasks_gpu.cuh; task_sums_gpu.cu adds up what they give.
 #include "forces/warp_tasks_gpu.cuh"
 

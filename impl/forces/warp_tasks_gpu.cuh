@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Interaction lists cut into units: pieces of one group's list that a warp evaluates, of about equal cost.
 //
 // A unit is a range of the sources (or cells) of one group's list; its partial sums go to `count` slots of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What one thread needs to evaluate a group of targets, kept between groups and calls.
 #pragma once
 

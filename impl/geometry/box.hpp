@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Points and axis-aligned boxes in double precision; 2-D data have z = 0 everywhere.
 #pragma once
 

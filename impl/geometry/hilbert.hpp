@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hilbert keys of points in a cube or square, from their Morton keys.
 //
 // The same cells as Morton keys (geometry/morton.hpp: 63 bits in 3-D, 62 in 2-D, one digit of `dimension`

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A periodic box: three edge vectors a = (ax, 0, 0), b = (bx, by, 0), c = (cx, cy, cz) from a lower corner,
 // as LAMMPS has them (bx, cx, cy = its tilts xy, xz, yz).
 #pragma once

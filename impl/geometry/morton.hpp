@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Morton (Z-order) keys of points in a cube or square.
 //
 // 3-D: 21 bits per axis, 63-bit keys, octree; 2-D: 31 bits per axis, 62-bit keys, quadtree. The highest bit

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // When a node may stand for its particles: every multipole acceptance criterion (MAC) as two radii a node.
 //
 // A node with centre c is accepted for a target iff

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The criterion of every node on the device: one thread a node, the host's bodies (node_criterion.hpp).
 //
 // Floor: node 32 B, box 48, edge 8, centre and radius 32 read, 48 written: about 170 B a node.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How far a node's force error reaches: the node's side of the force-error MAC, on CPU and GPU.
 #pragma once
 

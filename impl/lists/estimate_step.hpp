@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the estimate of accelerations does with a node, on CPU and GPU: opening angle 1, monopoles, nodes too
 // close softened by their own size.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which accepted cells are so far away, compared with a group, that their field over the whole group may be
 // one polynomial about the group's centre (forces/m2l/m2l.hpp): the body that host and device share.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a warp cuts a group's node list in two, see far_cells_gpu.cuh. For the .cu files of this room only.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The cut of node lists, see far_cells_gpu.cuh. A warp a group.
 #include "lists/far_cells_cut_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Node lists cut in two on the device: near cells, which meet targets one by one, and far ones, which become
 // one polynomial of the group (far_cells.hpp: the same choice as the CPU's, cell by cell).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Coarse walk, one group at a time.
 #include "lists/field_estimate.hpp"
 

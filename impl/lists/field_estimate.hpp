@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How large the acceleration is where a group of targets sits: the scale of the force-error MAC.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See field_estimate_gpu.cuh. A warp walks for one group, or for four neighbours at once, whose walks are nearly
 // the same: a lane has a node and a group. The stack in shared memory holds opened nodes, each with a bit for
 // every group that opened it; a step looks at the children of four of them, or of one for four groups.

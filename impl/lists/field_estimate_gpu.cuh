@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The force-error MAC on the device: reach of every node, factor of every group. field_estimate.hpp and forest.cpp
 // there.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See groups.hpp. Leaves larger than a group are cut further by the keys they were sorted by.
 #include "lists/groups.hpp"
 

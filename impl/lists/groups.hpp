@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cuts the targets of an octree into groups; the one mechanism behind every TargetSet.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See groups_gpu.cuh. The host cuts recursively; as its open group is always empty when it enters or
 // leaves a node, each node's packing stands alone and one thread does it (and marks a child that is one group
 // by itself, which that child's thread cannot know). Marks in target order replace the host's order of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cutting targets in octree order into groups on the device: the groups of groups.cpp. For this room only.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The passes of list building around the walk. See lists.hpp.
 #include "lists/lists.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Interaction lists: for every group of targets the nodes and the leaves that act on it.
 //
 // CSR: group g meets nodes[node_offset[g] ... node_offset[g + 1]) as expansions (M2P) and all particles of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Criterion, targets and lists between host and device: for tests, and for trees that only the host builds.
 #include "lists/lists_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the walk by warps has kept goes to the lists, a warp a group: first what the super group has found,
 // then the group's own. Bytes: 4 read and 4 written an entry; where lists are cut, 32 more read.
 #include "lists/far_cells_cut_gpu.cuh"

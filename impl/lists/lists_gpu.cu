@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The passes around the walk on the device: walk, scan, check of the capacities, entries to their lists.
 #include "lists/far_cells_gpu.cuh"
 #include "lists/walk_gpu.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Targets, acceptance criterion and interaction lists on the device: the same lists as lists.hpp on the host
 // (the order inside a list may differ; it is the same every run).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts of entries become offsets. Where there is room for a few thousand groups one block does it all in
 // one launch, of 2,048 or 8,192 groups a round; otherwise the library's scan does: a round of 8,192 takes the
 // block 19 us.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A warp per group: 128 entries at a time are sorted by their place, merged where they touch, and written.
 // Groups with long lists are left to the whole block, eight pieces at a time. See lists_runs_gpu.cuh.
 #include "lists/lists_runs_gpu.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Range-encoded lists: entries that stand next to each other as one run (liu2022 section 5, future work).
 //
 // Leaf lists become runs of consecutive source particles: P2P then reads long stretches and needs no search

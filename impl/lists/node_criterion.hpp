@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The acceptance criterion of one node: the bodies that host and device share, so that both have the same
 // bits.
 //

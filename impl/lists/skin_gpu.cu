@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See skin_gpu.cuh. Distances are not negative, so their bit patterns sort as they do: an integer maximum.
 #include "lists/skin_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lists that are used again while particles move: a criterion with a margin, and a watch on how far they
 // went.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Nodes whose cells meet other ranks' particles: pieces of a cell, lopsided, with mass at the rim, so that
 // their errors are larger than those of cells and add up along the border. They must be further away. The
 // bodies that CPU and GPU share (Forest::keep_off_pieces).

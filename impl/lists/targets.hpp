@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whom the field is wanted for: targets sorted along the Morton curve and cut into groups that share their
 // lists.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Targets on the device: which particles, in which order, in which groups. See groups_gpu.cuh for the cut.
 //
 // Floors at 1e6 particles, all targets: positions read once for the boxes 24 MB, marks written and read 2 MB:

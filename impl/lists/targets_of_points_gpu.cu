@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Targets without a key order of their own: points, and the targets of a k-d tree. They get an octree of
 // their own with leaf = N_group, as on the host (targets.cpp), and its groups.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Working memory of DeviceTargetMaker and the steps that its files share. For this room only.
 #pragma once
 

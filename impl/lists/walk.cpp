@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The walk in Google Highway, compiled once per instruction set. See walk.hpp and lists.hpp.
 //
 // One test of a node's children (accept), one depth-first walk over it, three sinks (count, note, fill), and

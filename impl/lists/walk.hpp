@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The walk itself, on the SIMD instructions of the machine; used by ListBuilder only.
 //
 // Each function handles groups[begin ... end) on one thread. The (up to 8) children of a node are tested

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A warp per group; the frontier is a stack of opened nodes in shared memory. A step takes 4 of them (8 in
 // two dimensions, 16 of a k-d tree) and tests their children, one a lane.
 //

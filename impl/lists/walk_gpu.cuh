@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What every kind of walk on the device shares: its view of tree and targets, the test of one node, and where
 // list entries go. For the .cu files of this room only.
 //

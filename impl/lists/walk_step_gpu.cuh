@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One step of a walk by the lanes of a warp or the threads of a block: each has a child of an opened node.
 // For the .cu files of this room only.
 #pragma once

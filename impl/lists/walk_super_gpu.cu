@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The upper part of the walk, a warp per super group: a node is tested against the box around all its groups.
 //
 // It is accepted for all when the nearest point of that box accepts it with the largest factor, and refused

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // gaburov2010's walk (section 3.2.2, list 3.1): a thread per group, depth first, a pass that counts and one
 // that fills; the measured baseline.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See least_squares.hpp. Columns are scaled to length 1, then the normal equations by Cholesky: few unknowns,
 // measured numbers of 2 or 3 digits.
 #include "model/least_squares.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Small linear least squares: rows of known factors, a right-hand side, a few unknown coefficients.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See liu_blocks.hpp.
 #include "model/liu_blocks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // liu2022's kernels (section 4): seconds by shape of block.
 //
 // A kernel takes cycles of the multiprocessors: a sum of terms, each a count that follows from the lists and

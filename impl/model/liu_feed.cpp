@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See liu_feed.hpp.
 #include "model/liu_feed.hpp"
 

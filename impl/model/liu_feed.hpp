@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Buffers through which a host feeds liu2022's kernels (section 4, figures 4.2 and 4.7): seconds by size.
 //
 // The host fills buffers one after the other, from page-locked memory; copies and kernels of several streams

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See machine.hpp.
 #include "model/machine.hpp"
 

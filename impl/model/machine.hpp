@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A machine in numbers: what the run-time models read, what `graft model calibrate` writes.
 //
 // A number that is not known is 0; a model that needs it says so by the key's name. Every number has one key

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A machine as a YAML file, see machine.hpp.
 #include "model/machine.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the model of the near field knows of a machine: seconds of the parts of each layout and of each
 // kernel's pair, as `graft model calibrate` measures them (near_time.hpp says what they multiply).
 #pragma once

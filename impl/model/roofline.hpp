@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What bounds a loop: memory or arithmetic. rehmann2022, section 4.3, equations 8 to 11, figures 10 to 14.
 //
 // Count-left in his count: 4 operations (compare, add, advance, test for the end) on the 4 bytes of a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See this_machine.hpp.
 #include "model/this_machine.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether a machine file was measured on this machine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See tree_sizes.hpp.
 #include "model/tree_sizes.hpp"
 

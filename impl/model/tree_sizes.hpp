@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How N_leaf and N_group, and the blocks of liu2022's kernels, change the work of a tree evaluation: what one
 // evaluation counted, carried over to other sizes.
 //

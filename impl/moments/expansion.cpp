@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Moments to M2P coefficients, see expansion.hpp.
 #include "moments/expansion.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The coefficients that M2P evaluates, made once per node from its moments.
 //
 // With x = target - centre, s^2 = x^2 + eps^2, u = rho x / s^2, t = rho^2 / s^2 and E = eps^2 rho^2 / s^4,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Numbering of the Cartesian moments of order 0..4, and loops over them that unroll at compile time.
 //
 // Term (a, b, c) stands for x^a y^b z^c. Terms are sorted by order, within an order by falling a, then

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // P2M and M2M, level by level from the deepest; every node by itself, children and particles in their order.
 #include "moments/moments.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cartesian multipole moments of every node: P2M at the leaves, M2M upwards.
 //
 // Moment (a, b, c) of a node is sum q (x/rho)^a (y/rho)^b (z/rho)^c over its particles, positions relative to

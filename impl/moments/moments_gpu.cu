@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Moments to the device and back. See moments_gpu.cuh.
 #include "moments/moments_gpu.cuh"
 

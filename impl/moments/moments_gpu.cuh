@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Moments and expansions on the device: the same numbers, bit for bit, as moments.hpp on the host.
 //
 // Arrays are sized by the tree's node capacity; entries behind the last node are undefined. Compiled without

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The M2P record of one node from its moments: the body that CPU and GPU share. See expansion.hpp.
 #pragma once
 

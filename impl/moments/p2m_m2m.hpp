@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Frame and moments of one node: the bodies that CPU and GPU share. See moments.hpp.
 //
 // Every sum has one order (particles in tree order, children in theirs) and nothing here may be contracted to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // compute_moments and fill_expansion on the device: room, working memory, choice of the order.
 #include "core/error.hpp"
 #include "moments/p2m_m2m_gpu.cuh"

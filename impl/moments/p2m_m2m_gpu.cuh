@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Moments of all nodes, one order: the kernels behind compute_moments; a file each order instantiates them.
 //
 // Every node by the host's bodies (p2m_m2m.hpp), so every number has the host's bits. Leaves: a thread

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The record of a node (expansion.hpp) as the coefficients of its Taylor series: what M2L multiplies the
 // derivatives of 1/s with. The body that CPU and GPU share.
 //

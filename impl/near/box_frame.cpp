@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks of the options that make boxes, and the arithmetic of keys.
 #include "near/box_frame.hpp"
 

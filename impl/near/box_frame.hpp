@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The geometry of boxes: keys of points, cells as ranges of keys, and the cells around a cell.
 //
 // A grid's key is its cell's number, x fastest; a tree's is the Morton key at full depth, so that a cell of

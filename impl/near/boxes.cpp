@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Boxes from points: keys, sort, cells, offsets, and the boxes that touch.
 //
 // Invariant: cells are ranges of keys, sorted and disjoint, and every key lies in one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Boxes for codes that have none: cells of a uniform grid, of one level of a quadtree or octree in Morton
 // order (the case of the paper), or the leaves of an adaptive tree; each box's neighbours are itself and the
 // boxes that touch it.

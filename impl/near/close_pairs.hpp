@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which pairs are too close to be told from coincident ones, in the layouts' units (near_units.hpp).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An array of exactly as many bytes as it says: what a layout reports is what it holds.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See mutual.hpp.
 #include "near/mutual.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Boxes whose pairs may be summed once for both sides: where each of two boxes with lists names the other,
 // the one that comes first gives the other its part of the sums (mutual_gpu.cuh).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which warp sums which boxes, and the second kernel: mutual_gpu.cuh.
 #include "near/mutual_gpu.cuh"
 

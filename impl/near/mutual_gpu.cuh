@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tiled, pairs of boxes summed once (Newton's third law): a warp sums a box with its later neighbours and
 // keeps what it sums for them beside; a second kernel adds what a target's boxes have left for it.
 //

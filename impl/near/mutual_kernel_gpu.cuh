@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The first kernel of mutual_gpu.cuh: a warp sums targets of one box with the box itself and with its
 // later neighbours' sources, which get their part at once.
 //

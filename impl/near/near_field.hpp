@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The near field of a code that brings its own boxes: what is summed, over which pairs, in which precision.
 //
 //     out_c(i) = factor x sum over the sources j of the neighbour boxes of i's box of q_c(j) K(x_i - y_j)

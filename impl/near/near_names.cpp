@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Names of layouts, kernels and precisions, as decks and reports use them.
 #include "core/error.hpp"
 #include "near/near_field.hpp"

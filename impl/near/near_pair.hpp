@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The near field's pair for plain numbers, on the host and in a CUDA thread, and the constants that every
 // form of it reads. The formulas are in radial.inc; a backend with a faster root or exponential gives its own
 // Ops.

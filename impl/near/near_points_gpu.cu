@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See near_points_gpu.cuh.
 #include "near/near_points_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The points and charges of a near field on the device, in the order of the boxes (slots) or of the caller.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What all summing kernels of the near field share: the arithmetic of a CUDA thread, the precisions, points
 // and results, and the sums of one target.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Units in which the pairs' arithmetic holds what a caller's points and charges ask of it, on the host and on
 // a GPU.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Neighbourhoods as runs of consecutive slots: boxes that follow each other in the list and in memory are
 // one.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Parts of a structure, see parts.hpp.
 #include "near/parts.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A structure cut into parts that several devices sum at the same time: each its own targets, and the sources
 // that they need.
 //

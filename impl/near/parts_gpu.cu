@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See parts_gpu.cuh.
 #include "near/parts_gpu.cuh"
 

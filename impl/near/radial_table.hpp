@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The radial table as the loops read it: the cubic of each interval.
 #pragma once
 

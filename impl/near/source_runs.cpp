@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs of consecutive sources, see source_runs.hpp.
 #include "near/source_runs.hpp"
 

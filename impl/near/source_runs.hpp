@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A structure's neighbour boxes as runs of consecutive sources, made by host threads for a device
 // (structure_gpu.cuh).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies of the caller's structure, each item checked on its way; and the shape that models see.
 #include "near/structure.hpp"
 

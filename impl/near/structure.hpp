@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The caller's boxes and lists, checked and owned: what every layout may rely on.
 //
 // Invariants after read_structure: offsets begin at 0 and never fall; lists of source boxes ascend within a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See structure_gpu.cuh.
 #include "near/structure_gpu.cuh"
 

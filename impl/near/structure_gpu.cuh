@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A structure on the device: offsets, indices, and the neighbour boxes as runs of consecutive sources.
 //
 // The sources of a box's neighbours, in the order of its list, are numbered k = 0 ... m - 1: every layout

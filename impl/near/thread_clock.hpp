@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Seconds for measurements: of one thread its own processor time, so that other programs on a busy machine do
 // not count; of several threads the wall's.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which waves a near field sums, on the host and on a GPU.
 #pragma once
 

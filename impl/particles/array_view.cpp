@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bounds of strided arrays, without overflow for any 64-bit n and stride.
 #include "particles/array_view.hpp"
 

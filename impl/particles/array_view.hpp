@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The engine's idea of a host array: where component c of item i stands, in whatever layout the host has.
 //
 // Invariants (checked by check_view before use): data is not null when n > 0, every element lies within

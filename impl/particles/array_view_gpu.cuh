@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Items of a caller's array on the device, at any stride and address: hosts may pack records, and a GPU reads
 // numbers at multiples of their size only, others byte by byte. An access of another kind is an error that
 // ends the host's CUDA context.

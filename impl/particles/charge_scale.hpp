@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The power of two that charges are multiplied by, so that single precision has range to spare in any units.
 #pragma once
 

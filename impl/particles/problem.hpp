@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is to be computed, validated and in engine terms, and where the raw result goes.
 #pragma once
 

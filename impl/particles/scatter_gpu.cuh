@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Results to the host's order by way of records, a sector of memory a particle: particles stand in random
 // order in the host's arrays, and a result of four bytes alone would cost a sector of its own.
 //

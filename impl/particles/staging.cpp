@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See staging.hpp.
 #include "particles/staging.hpp"
 

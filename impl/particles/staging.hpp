@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Between strided host arrays and contiguous page-locked memory, by host threads: the host's end of what
 // travels to and from a device.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See staging_gpu.cuh.
 #include "particles/staging_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Host arrays on their way to the device: through page-locked slots, packed by host threads while the slots
 // before are on their way.
 //

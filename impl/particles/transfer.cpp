@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Strided, typed loads and stores; the type switch is outside the loops.
 #include "particles/transfer.hpp"
 

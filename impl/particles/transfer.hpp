@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Between the host's arrays and the engine's: contiguous doubles in, results out in the host's layout and
 // order.
 #pragma once

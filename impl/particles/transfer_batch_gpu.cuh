@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What one launch of an export does, and the value of one of its items: the same for the kernels that write
 // results and for those that look at them before.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A look at all results before the first is written: one pass over what the exports will read.
 #include "particles/transfer_batch_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One thread an item; what is a type or a choice at run time is the same for all threads of a launch.
 #include "particles/scatter_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Between arrays in device memory, of any layout, and the engine's contiguous doubles: transfer.hpp on the
 // device.
 //

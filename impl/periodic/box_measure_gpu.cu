@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a periodic box must know of its particles before it is summed: the largest softening length, the mean
 // square of Plummer's, a slab's extent and moments; and the table of the waves' weights.
 //

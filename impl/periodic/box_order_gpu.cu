@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See box_order_gpu.cuh; and the particles' way into the box.
 #include "periodic/box_order_gpu.cuh"
 

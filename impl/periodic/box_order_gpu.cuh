@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Particles of a periodic box along a curve, so that those near each other in memory are so in space.
 //
 // Keys are Hilbert's of cubic cells, of so few bits that a cell has about an eighth of a particle: two or

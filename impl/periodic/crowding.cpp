@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A lattice sum, fourth part: how crowded a box is, from a sample of its particles. See periodic.hpp.
 #include "periodic/periodic.hpp"
 

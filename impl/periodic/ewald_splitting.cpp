@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See ewald_splitting.hpp.
 #include "periodic/ewald_splitting.hpp"
 

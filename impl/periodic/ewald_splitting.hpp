@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a lattice sum is split: alpha, the cut-off of the pairs and that of the wave vectors, for an accuracy.
 //
 // rms force errors of random charges after Kolafa & Perram 1992 (Mol. Sim. 9, 351): 2 Q / sqrt(N r_c V)

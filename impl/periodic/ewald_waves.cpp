@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The sums over particles and wave vectors, compiled once per SIMD target; ewald_waves.hpp says what they are.
 //
 // Structure factors: per vector of particles and two k, 6 loads and 8 multiply-adds, the floor of two loads a

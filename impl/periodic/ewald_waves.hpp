@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The smooth part of a lattice sum, over wave vectors: structure factors of the sources, and their field at
 // targets.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The waves of a periodic box in double: the instances of ewald_waves_gpu.cuh.
 #include "periodic/ewald_waves_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The waves of a periodic box: structure factors, weights, field; formulas as in ewald_waves.cpp.
 //
 // Structure factors: a block has one tile and a chunk of particles. 32 particles at a time, their phases of

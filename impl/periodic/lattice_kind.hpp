@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a periodic box's sum is taken: what Settings say of it together.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See periodic.hpp.
 #include "periodic/periodic.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A periodic box in one computation: the splitting of its lattice sum, the images that groups of targets
 // meet, and the smooth part, summed over wave vectors.
 //

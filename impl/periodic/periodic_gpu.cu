@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The class DevicePeriodic: buffers, cuts, the order of launches, and what is added up at the end.
 #include "periodic/box_order_gpu.cuh"
 

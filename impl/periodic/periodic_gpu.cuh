@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A periodic box on the device: the lattice sum's pairs and waves, from one splitting.
 //
 // What is summed: periodic/periodic.hpp. Pairs: every block of 64 targets looks at the boxes of all chunks of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the kernels of a periodic box share: their parameters and launchers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See periodic_log.hpp.
 #include "periodic/periodic_log.hpp"
 

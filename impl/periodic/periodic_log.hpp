@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the log says of a periodic box's sum, whoever computes it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pairs of a periodic box in float, softened by one Plummer length or not at all.
 #include "periodic/periodic_pairs_gpu.cuh"
 

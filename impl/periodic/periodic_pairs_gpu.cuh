@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pairs of a periodic box: a block of four warps has 64 targets and a part of the sources; two targets a
 // lane.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pairs of a periodic box in float, softened by the spline or by Plummer lengths per particle.
 #include "periodic/periodic_pairs_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What Plummer's softening makes of a wave's weight (ewald_waves.hpp says of what sum), for both compilers.
 //
 // Over the integral of exp(-y) f(y), y > 0: with eta = (eps alpha)^2, kappa = k^2 / 4 alpha^2 the weight is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A lattice sum, third part: slabs and wires. See periodic.hpp.
 #include "periodic/periodic.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A lattice sum, second part: the smooth part over wave vectors. See periodic.hpp.
 #include "periodic/periodic.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See wave_tiles.hpp.
 #include "periodic/wave_tiles.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Wave vectors in tiles of 4 x 8 x 8, which is how a GPU sums over them; ewald_waves.hpp says what is summed.
 //
 // A tile holds the rows (i, j) of i = first ... first + 3, j = first ... first + 7, and of each the values

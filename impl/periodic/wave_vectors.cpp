@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The wave vectors and what is summed over them once a call; see ewald_waves.hpp.
 #include "periodic/plummer_waves.hpp"
 #include "periodic/ewald_waves.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See wire_images.hpp.
 #include "periodic/wire_images.hpp"
 

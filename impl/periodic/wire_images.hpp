@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a lattice with a vacuum on both sides of a wire (images along one axis) has too much: the field of the
 // wire's images across the vacuum, and of the uniform background.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The oracle, see direct_sum.hpp. Sums after Neumaier 1974 (ZAMM 54, 39).
 #include "reference/direct_sum.hpp"
 

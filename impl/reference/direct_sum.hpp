@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The oracle: the field as a plain double sum over all pairs with compensated additions, in the caller's
 // units.
 //

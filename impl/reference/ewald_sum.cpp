@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The oracle of periodic boxes, see ewald_sum.hpp.
 #include "reference/ewald_sum.hpp"
 

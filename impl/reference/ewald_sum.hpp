@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The oracle of periodic boxes: Ewald's sum in long double, plainly, for any cell.
 //
 // It shares no code with what it judges. Terms are kept down to 1e-18 of the largest. Units and signs as in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every target with every source in long double: what the plain oracles of lattices share. They differ in the
 // sum over one source's images.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The oracle of slabs, see slab_sum.hpp.
 #include "reference/slab_sum.hpp"
 

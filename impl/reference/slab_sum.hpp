@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The oracle of slabs (images along two axes): the two-dimensional Ewald sum in long double, plainly.
 //
 // No vacuum, no correction: it shares neither code nor formula with what it judges. Units and signs as in

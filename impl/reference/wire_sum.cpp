@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The oracle of wires, see wire_sum.hpp.
 #include "reference/wire_sum.hpp"
 

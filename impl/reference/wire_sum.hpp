@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The oracle of wires (images along z only): the images one by one in long double, the rest of them by an
 // integral.
 //

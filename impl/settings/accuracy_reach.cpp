@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "settings/accuracy_reach.hpp"
 
 #include "core/error.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where mac.accuracy, read as the error of 99 of 100 forces, can be told beforehand not to hold. Measured:
 // docs/lab/accuracy.md.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How the GPU does a force computation: deck keys gpu.*, and those of study.* that are the GPU's.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a key of keys.inc says of itself, beside its field.
 #pragma once
 

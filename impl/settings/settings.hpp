@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Everything a computation is steered by, validated: the fields of keys.inc, and what is made of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The settings that make the result of a computation, one by one: what all ranks must share, and what a
 // computation that is repeated on a GPU depends on.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which particles are looked at first when particles are sorted by buckets (buckets_gpu.cu); plain
 // arithmetic, so that tests can choose particles that are unlucky.
 #pragma once

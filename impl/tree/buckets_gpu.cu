@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Keys, sort and gather by buckets, where a radix sort of keys and numbers takes eight passes.
 //
 // Some of the keys, per_bucket for each bucket, are put in order (buckets_samples_gpu.cu). Every per_bucket-th is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the files of the sort by buckets share: buckets_gpu.cu tells how it goes. Only for them.
 #pragma once
 

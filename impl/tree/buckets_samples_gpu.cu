@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the buckets of the sort begin (buckets_gpu.cu): samples of the keys in order, runs of them by a
 // block each, then the place of each among all runs by searches.
 #include "tree/buckets_gpu.cuh"

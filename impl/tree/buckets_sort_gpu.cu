@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each bucket of the sort (buckets_gpu.cu) by a block: its codes into bins of equal width between two
 // samples, about one particle each on the mean, then to their places by counting the smaller ones of their
 // bin; where codes cannot tell the order, the keys themselves; then the gather, of each particle once. Bytes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checks, gather and boxes: what both tree types share. See build.hpp.
 #include "tree/build.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From particles in host order to a Tree: sorted particles and nodes with tight boxes.
 //
 // One class for both tree types. The workspace lives as long as the builder: a second build of the same size

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tight boxes of all nodes on the device, without a loop over levels.
 //
 // Leaves from their particles, a thread each; 32 leaves in a row make a chunk, 32 chunks the next level's,

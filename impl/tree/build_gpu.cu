@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The builder of device trees: checks, room, and the steps in their order. See tree_gpu.cuh.
 #include "tree/build_steps_gpu.cuh"
 

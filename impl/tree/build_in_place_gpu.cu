@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See build_in_place_gpu.cuh. Bytes a particle: 24 (box), 32 + 12 (keys), the sort, then 4 times 4 + 32 + 8: a
 // sector is read for every number. As many as build_sort_gpu.cu's gather takes beyond its packed_limit.
 #include "tree/build_in_place_gpu.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The device's tree for particles that nearly fill the device: the same tree, bit for bit, made within memory
 // that the caller lends, so that a particle takes 24 B beside its own 32 B, and not 108 B
 // (docs/lab/gpu/engine.md).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the two ways of sorting particles share (build_sort_gpu.cu, buckets_gpu.cu): reading a particle, and
 // where its values go. Only for them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Root cube, Morton keys, sort and gather on the device; as bounding_box, sort_by_key and gather on the host.
 //
 // Bytes a particle: 24 (box) + 32 + 44 (keys) + sort (about 24 a pass of 8 bits, 8 passes) + 36 + 32

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The steps of TreeBuilder that its files share; not for other rooms.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the files of the device's tree builder share; not for other rooms.
 //
 // The way of the data: build_sort_gpu.cu (root cube, keys, sort, gather) -> nodes by one of three constructions:

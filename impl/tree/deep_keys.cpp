@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Depth beyond the key: cells of the last key level that hold too many particles at different places.
 //
 // Such a cell gets a key frame of its own, the tight cube of its particles, and the tree goes on below it as

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Orthogonal recursive bisection (k-d tree): nodes of nearly equal count, cut across the longest side of
 // their box.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Octree from sorted Morton keys, top down, one level at a time.
 //
 // A node stands for the smallest key cell that holds its particles, so chains of single children never exist.

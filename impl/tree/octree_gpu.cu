@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Octree nodes from sorted keys in four launches, without a loop over levels ("fused").
 //
 // A boundary is a place between neighbouring particles; its level is that of the smallest cell with both. A

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Leaves and inner nodes from neighbouring keys; the first half of the construction told in octree_gpu.cu.
 #include "tree/octree_gpu.cuh"
 

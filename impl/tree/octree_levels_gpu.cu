@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Octree nodes top down, a launch per level ("levels"): the host's algorithm, for comparison.
 //
 // Every launch counts the children of its level's nodes, adds the counts up over blocks, and writes the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Roots, and boxes level by level, of the top-down constructions; see octree_top_down_gpu.cuh.
 #include "tree/octree_top_down_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The steps that the two top-down constructions share: roots, a node's children, boxes level by level. Only
 // for octree_levels_gpu.cu and two_phase_gpu.cu.
 #pragma once

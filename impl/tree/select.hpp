@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Selection by (coordinate, index): the k-th particle to its place, smaller ones before it, larger ones
 // behind.
 //

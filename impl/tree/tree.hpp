@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tree that every later room reads: one node interface, built by the octree and by the ORB (k-d) builder
 // alike.
 //

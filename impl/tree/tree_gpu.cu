@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Room for trees on the device, and their way to the host and back. See tree_gpu.cuh.
 #include "tree/tree_gpu.cuh"
 

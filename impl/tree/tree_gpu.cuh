@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tree on the device: the same nodes, order and boxes, bit for bit, as tree::Tree on the host.
 //
 // Sizes that depend on the data (nodes, levels) live on the device in `counts`; arrays are sized by capacity.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // New places of the particles in a tree that keeps its nodes: sorted arrays and tight boxes, see
 // tree_refresh_gpu.cuh.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A tree that keeps its nodes while particles move.
 #pragma once
 

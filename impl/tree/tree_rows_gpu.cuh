@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Particles of the 32 leaves of a warp in shared memory, a row a leaf, so that a thread can go through those
 // of its own leaf while the warp reads each leaf in one piece: threads that read their own particles from
 // memory ask for more lines at a time than the nearest cache holds, and for every line several times.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Octree on the host in two phases, thuering2023 section 4.1.2 (figures 4.2 and 4.3): after the top of the
 // tree (octree.cpp, level by level) every subtree is made by one thread, without a word to the others.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Octree nodes top down in two phases ("two_phase"), thuering2023 section 4.1.2 (figures 4.2 and 4.3): one
 // block makes the top of the tree down to a given depth; then every subtree is made by a block of its own.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From YAML entries to checked settings, with the place of each mistake.
 #include "deck/deck.hpp"
 

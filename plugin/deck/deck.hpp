@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Decks: YAML files of settings. Reading is all or nothing.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The deck's schema for people and for programs.
 #include "deck/deck.hpp"
 

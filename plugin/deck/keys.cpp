@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table of deck keys, made from settings/keys.inc.
 #include "deck/schema.hpp"
 #include "settings/accuracy_reach.hpp"

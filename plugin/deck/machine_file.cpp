@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See machine_file.hpp.
 #include "deck/machine_file.hpp"
 

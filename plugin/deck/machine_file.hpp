@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Machine files: YAML of a machine's numbers (`graft model ... --machine FILE`, written by `graft model
 // calibrate`). Keys, units and ranges are impl/model's; `graft model schema` lists them.
 #pragma once

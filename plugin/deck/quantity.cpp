@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Parsing of numbers and units. Solar and terrestrial masses are the IAU 2015 nominal mass parameters GM
 // divided by G, so that a year in astronomical units is right to the digits of GM, not of G; au and pc are
 // IAU 2012/2015.

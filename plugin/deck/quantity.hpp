@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Numbers and units as people write them in decks. All functions throw core::Error (DECK_TYPE: not a number,
 // word or unit at all; DECK_RANGE: not an allowed one); messages start with what was found, the caller puts
 // the key in front.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The questions asked of the table of deck keys.
 #include "deck/schema.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every deck key: what it is called, what it takes, what it means. Setting, getting, reading YAML,
 // explaining, checking and the suggestions of nearest keys are all driven by this table, which is made from the
 // list of options (settings/keys.inc).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Checked setting and getting of deck keys.
 #include "deck/settings.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The values that a deck or a host has set: the fields of options and the texts kept for the host.
 //
 // Invariant: every value held has passed its key's checks, and `constant` is the one that the units make once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a key takes, in the words of settings/keys.inc.
 #pragma once
 

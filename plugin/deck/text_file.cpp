@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Decks and machine files as text.
 #include "deck/yaml_reader.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The flat YAML reader, on yaml-cpp's events (YAML::Parser::HandleNextDocument).
 #include "deck/yaml_reader.hpp"
 

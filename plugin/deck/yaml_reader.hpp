@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // YAML text to a flat list of (dotted key, text, place), without building a tree: input that is deep, huge or
 // full of aliases is refused before it can cost anything.
 //

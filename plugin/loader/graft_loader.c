@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds, opens and checks libgraft (graft_loader.h has the contract). One file, C99 and libdl, for hosts to
  * copy. Invariant: nothing of a library that fails a check is called except graft_get_api itself. */
 #if !defined(_POSIX_C_SOURCE) && !defined(_GNU_SOURCE)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The loader of libgraft: two C99 files without any dependency but libdl, made to be copied into a host's
  * source tree.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds, opens and calls the MPI shim (graft_mpi_loader.h has the contract). Invariant: no MPI function of
  * this process is called but MPI_Get_library_version and MPI_Initialized, which take no handle and may be
  * called at any time. */

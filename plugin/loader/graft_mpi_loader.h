@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds the MPI shim that fits the MPI of this process. With graft_loader.{c,h} four C99 files without any dependency but
  * libdl, made to be copied into a host's source tree; no mpi.h is needed.
  *

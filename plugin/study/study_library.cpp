@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The study library behind its one function: arguments from YAML; deck keys among those of "force" set the engine.
 #include "study_library.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The functions by name in one process: argv[1] chooses the situation (each needs a fresh process). Exit status 0: as
  * expected. GRAFT_REAL and GRAFT_FAKES are defined by CMake. */
 #include <graft/functions.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Living contexts through the table: keys that they take and do not, what they tell of their failures, the log's level,
 // structs of zeros, results that are read-only or added to.
 #include "graft_loader.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the library says of a libgraft_cuda.so that will not do: in `graft info`, for backend gpu, and with auto, which
  * computes all the same; and that backend cpu never looks.
  * usage: cuda_search_test LIBGRAFT WORDS...     environment: GRAFT_CUDA_LIBRARY. Each of WORDS must be in the reason. */

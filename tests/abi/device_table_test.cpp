@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The entries for GPUs through the table of the built library, on machines with and without a
 // GPU: what a host is told where there is none, and the order of compute_begin and compute_end.
 #include "graft_loader.h"

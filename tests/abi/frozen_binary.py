@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs the binary that was compiled on the day of the first release (frozen/client.x86_64) with this library.
 
 usage: frozen_binary.py CLIENT LIBRARY     exit status 77: this machine does not run it (the reason is printed)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Proves that the ABI gate can tell: an appended entry passes, every kind of break fails.
 
 usage: gate_test.py C_COMPILER INCLUDE_FOLDER WORK_FOLDER     (exit status 77: abidiff is not installed)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What the public headers promise to whoever includes them, tried with the compilers at hand.
 
 usage: header_test.py C_COMPILER CXX_COMPILER INCLUDE_FOLDER WORK_FOLDER

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Sizes and offsets of every public struct: equal in C99 and C++, and equal to the recorded layout.txt.
 
 usage: layout.py C_COMPILER CXX_COMPILER INCLUDE_FOLDER RECORDED.txt WORK_FOLDER

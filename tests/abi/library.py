@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What a host sees of the built library's file: one exported symbol, and no library it would not want in its process.
 
 usage: library.py LIBRARY (also proves that the check can fail: a second argument, FAKE, is a library that must not pass)

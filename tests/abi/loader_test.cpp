@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loader against every kind of library that is missing, damaged, foreign, older or newer: a status, a
 // message that a person can act on, and a host that lives on.
 #include "graft_loader.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The near-field entries called as a host that means no good might: arrays that claim what they have not,
 // axes left out, a table at an odd address, a child after fork.
 #include "near_table.hpp"

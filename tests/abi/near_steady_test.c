@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Executions of a near field's plan allocate nothing, new charges or new coordinates: counted is each call of
  * the C library's allocator in this process, of any thread, from the second execution on, for all layouts and
  * precisions, whole and in chunks, on one thread and on two. Exit status 0: as expected; 77: not with this C

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What tests of the near-field entries share: a context on the CPU, four points in two boxes, and a plan of
 // them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The near-field entries through the table of the built library: a plan's life, what query tells,
 // and every way for a description, a plan or an execution to be wrong, refused by name.
 #include "near_table.hpp"

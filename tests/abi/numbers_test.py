@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """One set of numbers: C's constants in Fortran, in C++, in decks and in whatever uses them.
 
 usage: numbers_test.py REPOSITORY LIBRARY

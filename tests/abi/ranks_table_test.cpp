@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The entries for many ranks through the table of the built library: NULLs, structs and communicators of other
 // sizes, ranks.
 #include "graft_loader.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The study library through its one function, on machines with and without a GPU.
 #include "study_library.h"
 

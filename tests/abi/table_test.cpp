@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The library through its table, as any host sees it: options, decks, tools, statuses, and every wrong use of
 // them.
 #include "graft_loader.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """One version everywhere: the header's macros, CMake's, version(), the file's name and soname, CHANGELOG, CITATION, Python.
 
 usage: version_test.py REPOSITORY CMAKE_VERSION LIBRARY

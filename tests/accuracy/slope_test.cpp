@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The force error grows with the opening angle as a power law whose exponent rises by one with each order.
 //
 // Plummer sphere, fp64, |a - a_direct| / |a_direct| over random targets; the exponent is the least-squares

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One year of the real solar system (177 planets and moons around the Sun), direct forces in double
 // precision.
 //

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """docs/user/languages.md against api.h and the sources: a row for each entry, calls named there that are there, and what is
 said to be lacking is not called. Nothing is dropped in silence.
 

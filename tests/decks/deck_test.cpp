@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Decks: each file in good/ is read, each in bad/ fails with the status and the words its own first two lines
 // promise.
 #include "deck/deck.hpp"

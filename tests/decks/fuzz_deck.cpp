@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fuzzing of the deck reader: any bytes are read or refused with a deck status, a message with a place, and
 // unchanged settings. Entry for libFuzzer (clang -fsanitize=fuzzer); fuzz_driver.cpp runs the same entry
 // without it.

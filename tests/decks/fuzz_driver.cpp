@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A small mutation loop for compilers without libFuzzer: fuzz_driver SECONDS FOLDER... starts from the files
 // of the folders, mutates (bytes, words of the deck language, splices, repetitions) and calls the harness.
 // The seed is fixed, so that a failure comes again; the input that is being tried stands in fuzz_last_input

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One list of options (settings/keys.inc): the fields, the table of keys and what explain says of them agree, whichever
 // keys there are. A key that is added to the list needs no change here.
 #include "deck/deck.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Keys of a living context (context_set): a live key makes the context compute as a new one with that value would; any
 // other is refused and changes nothing.
 #include "deck/schema.hpp"

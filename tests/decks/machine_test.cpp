@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Machine files: what is wrong is refused with its place and the nearest key; the shipped ones are read.
 #include "deck/machine_file.hpp"
 #include "guard.hpp"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Several GPUs of one host: the tests of forces over ranks in process; errors and times, in process and under mpiexec where
 # there is one.
 set -u

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The table and results.json of tests/gpu/run.sh.
 
 usage: report.py add FOLDER NAME COMMAND     a measurement's FOLDER/NAME.jsonl to FOLDER/bench.jsonl

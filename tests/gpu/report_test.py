@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The table of run.sh from answers as the programs give them: targets met and missed, floors, answers cut off."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Rows of the table of tests/gpu/run.sh: our numbers beside targets.md (sections 1 to 3) and beside floors.
 
 A row: what, name (of bench.txt), n, ours, unit, first, goal, floor, share, ok. "better" says which way: less (times)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Everything about the GPU on one machine with CUDA 12 or later: builds, tests, sanitizers, benchmarks, the papers'
 # studies, several GPUs; one table and JSON. Stages go on when one fails; the exit status tells.
 set -uo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """compute-sanitizer over the GPU test programs, inputs small (support/small.hpp), for tests/gpu/run.sh.
 
 usage: sanitize.py BIN OUT SECONDS DEVICES [--match PATTERN] [--tools LIST] [--resume FOLDER] [--places N] [--racing N] [--plan]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which kernels touch shared memory, from the machine code (SASS) of programs and libraries; cuobjdump is the CUDA Toolkit's."""
 import concurrent.futures
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """GRAFT_REQUIRE_HOSTS at work: a project with a host that is nowhere (ghost) and one that is here (guest), and this folder's own
 CMakeLists.txt. usage: require_test.py CMAKE CTEST ADAPTERS"""
 import pathlib

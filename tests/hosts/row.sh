@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Makes one row of docs/user/hosts.md again: the host's tests, then what is too long for CI (drifts).
 #
 # usage: tests/hosts/row.sh BUILD HOST [FOLDER]    HOST: lammps, openmm, rebound, amuse, nemo, phantom, python; FOLDER for

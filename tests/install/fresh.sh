@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
 # A bare Debian in a folder, a clone of this repository in it, and the README's commands run there with nothing preinstalled.
 # Needs root and mmdebstrap. The last commit is taken, not what is only in the working tree.
 set -euo pipefail

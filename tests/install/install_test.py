@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Installs the build into a folder, moves it, and builds and runs the consumer projects against the moved tree.
 
 usage: install_test.py CMAKE BUILD_FOLDER WORK_FOLDER install

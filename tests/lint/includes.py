@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a file includes, as the compiler finds it: beside the file, then in the include directories of its target.
 
 The directories stand in the build's compile_commands.json. A file that is not compiled itself (a header, CUDA without nvcc)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The rules of the house that a program can check. usage: lint.py REPOSITORY BUILD C_COMPILER CXX_COMPILER [RULE...]
 
 BUILD is a configured build folder: its compile_commands.json says where a target's includes are found.
@@ -13,6 +14,7 @@ device     the answer of each CUDA call and launch is looked at; what waits for 
 targets    what a SIMD target can do is asked by the words of core/instruction_sets.hpp, never by HWY_TARGET == one of them
 links      relative links of Markdown files lead somewhere, and so do the paths of the developer's pages; every page of
            docs/lab/gpu is in its index
+licence    each source names its licence in its first lines: SPDX-License-Identifier
 types      a program of tests has no two types of one name: one_type.py
 self_test  each of these rules finds a violation that is planted for it
 """
@@ -30,8 +32,9 @@ from includes import ENDINGS, Includes, circle_in
 from planted import CASES, DIRECTORIES
 from rooms import KNOWN, OUTSIDE, ROOMS
 
-RULES = ("layering", "cycles", "names", "sizes", "quiet", "headers", "device", "targets", "links", "types", "self_test")
+RULES = ("layering", "cycles", "names", "sizes", "quiet", "headers", "device", "targets", "links", "licence", "types", "self_test")
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".f90", ".F90", ".f", ".py", ".inc")
+NO_COMMENT = ("lammps/example.in", "lammps/cluster.in", "graft.pc.in") # inputs of LAMMPS, and what pkg-config reads
 LONGEST = 500
 LOUD = re.compile(r"std::(cout|cerr|clog|puts|printf|exit|abort|terminate|quick_exit|signal)\b|"
                   r"(?<![\w:.>])(printf|fprintf|puts|putchar|perror|exit|_exit|abort|signal|sigaction|quick_exit)\s*\(|"
@@ -240,6 +243,16 @@ def links(repository):
         if folder == os.path.join("docs", "lab", "gpu") and f"gpu/{name}" not in \
                 (read(repository, index) if os.path.exists(os.path.join(repository, index)) else ""):
             yield f"{path}: not in {index}"
+
+
+def licence(repository):
+    """Frozen headers and clients of tests/abi stay as they were released."""
+    for folder in ("adapters", "capi", "examples", "impl", "plugin", "tests"):
+        for path in files_of(repository, folder, SOURCES + (".sh", ".cmake", ".in", "CMakeLists.txt")):
+            text = read(repository, path)
+            if text.strip() and "SPDX-License-Identifier: " not in "".join(text.splitlines(True)[:2]) \
+                    and not path.startswith(os.path.join("tests", "abi", "frozen")) and not path.endswith(NO_COMMENT):
+                yield f"{path}: no licence; expected SPDX-License-Identifier: BSD-3-Clause in the first two lines"
 
 
 def types(repository, build):

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The rules of design section 4 for names: rooms of at most MOST_STEMS stems, each stem once, one meaning a word, GPU twins.
 
 A stem is a file's name without its ending and without _gpu: header, source and GPU twin share it. The twin of a GPU stem is the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Types of the tests by their full names, and which of them a program of tests would have twice.
 
 A linker takes one of two inline functions of one name for both, destructors included: two types of one name in a program are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Small trees with something wrong in each: what every rule must notice, and what it must let pass.
 
 A case has the rule, its files, `says` (parts of the complaints to be made; all of the files' paths where it is not given),
@@ -113,6 +114,11 @@ CASES = (
     {"rule": "links", "files": {
         "docs/a.md": "[there](b.md)\n", "README.md": "[there](impl/nowhere.md#part)\n",
         "docs/lab/gpu/new.md": "nothing\n"}},
+    {"rule": "licence", "files": {
+        "impl/tree/a.cpp": "// What it is.\n", "tests/b.sh": "#!/bin/sh\n\n# SPDX-License-Identifier: BSD-3-Clause\n",
+        "adapters/c.c": "/* SPDX-License-Identifier: GPL-3.0-or-later */\n", "tests/d.py": "#!/bin/sh\n# SPDX-License-Identifier: BSD-3-Clause\n",
+        "tests/abi/frozen/e.c": "int f(void);\n", "capi/f.h": ""}, "says": ["impl/tree/a.cpp", "tests/b.sh"],
+     "silent": ["adapters/c.c", "tests/d.py", "e.c", "f.h"]},
     {"rule": "types", "files": {
         "tests/gpu/near/a_test.cu": '#include "a.hpp"\n', "tests/gpu/near/b_test.cpp": '#include "deep.hpp"\n',
         "tests/gpu/near/a.hpp": "namespace a::b {\nstruct Scene { int n; };\nstruct Own { struct Inner {}; };\n}\n",

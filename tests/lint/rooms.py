@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The rooms of impl/ (folders below it, by path) and what each may include, as design section 4 draws them.
 
 A room may include itself; a word that names a folder of rooms ("forces") stands for all of them. The sub-folders of a room

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The graft command under mpiexec against the same command alone. usage: command_test.py GRAFT MPIEXEC FAMILY WORK_FOLDER
 
 Checked: who speaks, files in the input's order, energies and trajectories as on one rank (one tree for all: to rounding),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A rank that gives up where the others cannot see it: each rank in turn, before each function of the table
  * in turn. The others' call fails with a text that names the rank, at once and not at a deadline; every later
  * call of every rank fails, too; MPI itself, the host's other traffic and MPI_Finalize go on. usage:

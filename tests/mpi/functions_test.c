@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every function of the table against values worked out by hand, on any number of ranks. usage:
  * functions_test SHIM GRAFT_TEST_MPI_CHUNK=1000 in the environment cuts messages into many chunks, as those
  * above 2^30 bytes are. */

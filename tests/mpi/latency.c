@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What watching for failures costs: the table's allreduce and barrier against MPI's own, in turn, the best of
  * ten rounds. usage: latency SHIM   prints one JSON line on rank 0. A measurement, not a test of speed: ranks
  * may outnumber cores. */

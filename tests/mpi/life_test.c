@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The shim before MPI_Init and after MPI_Finalize, handles that are none, and frees that nobody else joins.
  * usage: life_test SHIM */
 #include "support.h"

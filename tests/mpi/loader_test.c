@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* graft_mpi_comm: the search for the shim, and what goes wrong with it.
  * usage: loader_test OTHER_SHIM OTHER_NAME LIBGRAFT   GRAFT_LIBRARY is set; the own shim is beside libgraft.
  */

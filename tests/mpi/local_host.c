@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A host as a plugin of its own: it is opened with RTLD_LOCAL and brings its MPI with it. */
 #include <mpi.h>
 

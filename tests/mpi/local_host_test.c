@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A program without MPI asks for a communicator; then it opens a host (local_host.c) whose MPI stays out of
  * the global scope. The shim of the other MPI is refused although none of its functions are bound to the
  * host's; its own is found. usage: local_host_test HOST OTHER_SHIM OTHER_NAME */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* For the MPI tests: the shim by its path, checks that say where they failed, and an end that all ranks agree
  * on. */
 #ifndef GRAFT_TESTS_MPI_SUPPORT_H

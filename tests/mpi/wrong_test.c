@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A process of one MPI asks for the shim of the other: a polite no that names both, before and after
  * MPI_Init; then its own works. usage: wrong_test OWN_SHIM OTHER_SHIM OWN_NAME OTHER_NAME */
 #include "support.h"

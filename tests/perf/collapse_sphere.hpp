@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The cold sphere of the collapse study: a uniform sphere of radius 1 and mass 1 (G = 1) at rest, and the
 // tree forces of one process that move it. Free fall takes 1.11.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What balancing is worth: a cold sphere collapses, its particles spread over ranks; the step time modelled
 // from the interactions of the busiest rank, without balancing and with each of the four balancers.
 //

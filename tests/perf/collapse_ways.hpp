@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ways to own the particles of the collapse study: none at all (owners or domains of the start for ever), and
 // balanced ones.
 //

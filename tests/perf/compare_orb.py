@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Graft's orthogonal recursive bisection against Zoltan's RCB: the same points on the same ranks, in turn, one table.
 
 usage: compare_orb.py BUILD_FOLDER [--n N] [--ranks 1,2,4,8] [--leaves 64] [--repeat R] [--graft-mpi mpich] [--json FILE]

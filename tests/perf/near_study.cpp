@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How near the near field's layouts come to what one core's multiply-add units allow, over the points a box.
 //
 // Points at random in a cube of side^3 boxes, 27 neighbours, Laplace. The slots of a layout are the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Periodic boxes: time against the number of particles, all pairs within the cut-off (theta 0) and with the
 // tree's cells.
 //

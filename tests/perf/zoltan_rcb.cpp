@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Zoltan's recursive coordinate bisection on the input of `graft bench orb` (the same points and weights on the same
 // ranks): what people use today, for tests/perf/compare_orb.py. Prints one JSON line.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The four balancers of liu2022, unchanged, on more ranks than any machine here has.
 #include "study/simulate/simulate_balance.hpp"
 #include "rank_memory.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A billion pairs of random structure: potentials and gradients of every layout against a plain nested loop
 // over the caller's arrays.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // operator new with a header that says whose the memory is.
 #include "rank_memory.hpp"
 

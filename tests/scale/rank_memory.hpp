@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts what each simulated rank takes through operator new, small control data and all.
 #pragma once
 

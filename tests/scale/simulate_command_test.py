@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """`graft simulate` as a person calls it. usage: simulate_command_test.py GRAFT"""
 import json
 import subprocess

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The soak campaign: random cases against libgraft and the graft command, one line of JSON a case.
 
 Case i of a seed is always the same case. Calls of the library run in a child (soak_case), many cases to a child; what a child

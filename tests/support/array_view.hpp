@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A host's array of doubles as the library sees it.
 #pragma once
 

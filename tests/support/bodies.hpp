@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bodies in plain arrays of the host, and their accelerations by a solver.
 #pragma once
 

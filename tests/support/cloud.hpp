@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A skewed cloud of particles and its tree: no multipole vanishes by symmetry.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Crystals with published Madelung constants, for tests of periodic boxes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A library that stands in for libgraft_cuda.so in tests without a GPU, and its switches.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table of a library that stands in for libgraft_cuda.so in tests without a GPU.
 #pragma once
 

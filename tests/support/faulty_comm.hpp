@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A communicator that breaks when told to: wraps any graft_comm_v1 and makes one call fail, before the
 // underlying call is made or after it has completed. For sweeping whole entries over every call they make.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A small host for tests: particles in vectors, the ABI's structs made from them, one call to compute.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A vector of integers as a near field's offsets, lists or indices.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An even structure for tests of the near field's model.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Points in a grid of boxes with everything a near-field plan takes, and the sums by a plain nested loop in
 // long double with the bound each target may be away: 4 sqrt(n) eps sum |q K|.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Particles in plain vectors, made without the library: for tests on the CPU and on the GPU.
 #pragma once
 

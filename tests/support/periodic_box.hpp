@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Periodic boxes for tests on the CPU and on the GPU: settings, random charges, the oracle's field, errors. A
 // Field has vectors ax, ay, az, potential, a number energy and six values virial.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks in one process for tests of the ABI: a thread, a communicator and a context for each.
 #pragma once
 

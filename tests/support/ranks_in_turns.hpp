@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // In-process ranks for tests that run under compute-sanitizer: turns.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the library says into a host's sink, as a string.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Threads of a test that work one at a time where GRAFT_TEST_TURNS is set: for compute-sanitizer, whose
 // initcheck and racecheck lose what threads write and launch while others allocate or launch
 // (docs/lab/gpu/sanitizers.md). The threads, their contexts and what passes between them stay; only that

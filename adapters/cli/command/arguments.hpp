@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The command line of one subcommand: declared options, --help, --json, and usage errors that say what to
 // type.
 #pragma once

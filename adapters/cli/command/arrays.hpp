@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ABI's structs around std::vectors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `graft bench`: the library's own measurements through run_study("bench").
 #include "command/arguments.hpp"
 #include "command/bench_force.hpp"

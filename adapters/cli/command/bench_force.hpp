@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `graft bench force`: whole force evaluations on arrays that stay on the device, or on the host.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "command/bench_near.hpp"
 
 #include "command/arguments.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `graft bench p2p` with options of boxes: the near field of boxes, layout by layout.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `graft bench orb`: Graft's decomposition and migration on a large input, on any number of ranks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `graft check`: errors against direct summation, times, counts; one setting or a sweep over several.
 #include "command/arguments.hpp"
 #include "command/check_case.hpp"

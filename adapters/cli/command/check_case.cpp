@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "command/check_case.hpp"
 
 #include "command/arguments.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One accuracy check: a particle set, engine settings, and what a force evaluation with them costs and gets
 // wrong.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `graft check` on ranks: which particles a rank computes, and everybody's errors on rank 0.
 #include "command/check_case.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The subcommands of `graft`. Each takes the words after its name and returns the exit status; failures are
 // exceptions (Error: 1, UsageError: 2), which main turns into one line on stderr.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `graft convert IN OUT`: snapshots into other formats.
 #include "command/arguments.hpp"
 #include "command/commands.hpp"

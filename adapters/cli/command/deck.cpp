@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `graft deck`: explain every key, check a deck.
 #include "command/arguments.hpp"
 #include "command/commands.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The plugin as this command uses it: loaded at run time through the vendorable loader, like by any other
 // host. Invariants: every failing entry becomes an Error with the library's own message; handles are freed
 // exactly once.

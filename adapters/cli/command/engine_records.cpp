@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Decomposition and migration of records of 32 bytes, as bench orb measures them.
 #include "command/arrays.hpp"
 #include "command/engine.hpp"

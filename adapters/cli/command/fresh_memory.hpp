@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // For commands that measure what a caller pays who comes once: large blocks come fresh from the system every
 // time, as in a process that has just begun. The C library would keep them after the first repetition.
 #pragma once

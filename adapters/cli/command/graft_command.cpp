@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `graft`: which subcommand, help and version.
 #include "command/arguments.hpp"
 #include "command/commands.hpp"

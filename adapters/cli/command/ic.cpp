@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `graft ic KIND`: initial conditions into a snapshot file.
 #include "command/arguments.hpp"
 #include "command/commands.hpp"

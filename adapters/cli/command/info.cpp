@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `graft info`: which library, which ABI, what this machine gives it, how many ranks.
 #include "command/arguments.hpp"
 #include "command/commands.hpp"

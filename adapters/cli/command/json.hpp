@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Writing JSON: objects and arrays as text, members in the order they were added.
 // Invariants: numbers are the shortest decimals that read back to the same double; NaN and infinity become
 // null.

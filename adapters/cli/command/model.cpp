@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `graft model`: run-time models of a machine given by a file of its numbers, through run_study("model").
 #include "command/arguments.hpp"
 #include "command/commands.hpp"

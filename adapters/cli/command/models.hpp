@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Initial conditions by name, for `graft ic` and `graft check`.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `graft run DECK`.
 #include "command/arguments.hpp"
 #include "command/commands.hpp"

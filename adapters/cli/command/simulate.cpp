@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `graft simulate`: one balancing on ranks that are not there, through run_study("simulate").
 #include "command/arguments.hpp"
 #include "command/commands.hpp"

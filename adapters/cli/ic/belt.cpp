@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The main asteroid belt by published distributions of elements.
 //
 // a: uniform between the edges, with Kirkwood gaps at the 4:1, 3:1, 5:2, 7:3 and 2:1 resonances with Jupiter

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hierarchical clustering with a power-law two-point function: Soneira & Peebles 1978, AJ 83, 845.
 //
 // A sphere of radius R holds two spheres of radius R/lambda at random places inside it; with two children the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The disc's force as an integral over wave numbers of J_0 and J_1, each with the vertical structure folded
 // in.
 #include "ic/disc_field.hpp"

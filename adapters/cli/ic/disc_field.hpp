@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gravity of an exponential disc of finite height, Plummer-softened: Sigma ~ exp(-R/R_d), rho_z ~
 // sech^2(z/z_0). Source: Binney & Tremaine 2008, section 2.6.2 (Hankel transform); a softened point has the
 // kernel exp(-k sqrt(z^2 + eps^2)), so softening costs nothing more. G = 1.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A disc, bulge and halo in mutual equilibrium.
 //
 // Bulge and halo: Hernquist profiles with a smooth cut, isotropic, speeds from Eddington's formula in the

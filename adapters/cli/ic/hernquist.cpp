@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hernquist's sphere (1990, ApJ 356, 359): M(r) = M r^2/(r+a)^2, speeds from his equation 17 for f(E).
 #include "ic/initial_conditions.hpp"
 #include "ic/random.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Makers of initial conditions. Each is deterministic: the same options give the same particles on every
 // machine (up to the last bit of the C library's sin, log and pow). Model units with G = 1 unless said
 // otherwise; every maker sets units, suggested softening and time step, and records its options as

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Kepler's equation by Newton steps held inside a bracket, in a form without cancellation near e = 1.
 #include "ic/kepler.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two-body orbits: elements to positions and velocities and back.
 // Source: Danby 1988, Fundamentals of Celestial Mechanics, chapter 6. Angles in radians; any consistent
 // units.

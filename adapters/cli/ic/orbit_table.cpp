@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reads tables of orbital elements and fills in missing masses.
 #include "ic/orbit_table.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tables of orbital elements: one body a row, each around another one.
 //
 // CSV with a header line; columns a (AU), e, i, om, w, ma (degrees), epoch (Julian date), mass (kg), name are

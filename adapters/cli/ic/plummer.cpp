@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Plummer's sphere: Aarseth, Henon & Wielen 1974, A&A 37, 183: radii by inverting M(r), speeds from
 // g(q) = q^2 (1 - q^2)^(7/2) with q = v / v_escape.
 #include "ic/initial_conditions.hpp"

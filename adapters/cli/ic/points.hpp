@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Points and weights for measuring partitioners, one at a time: point i of a set is the same whoever makes
 // it, so ranks (and other programs: tests/perf/zoltan_rcb.cpp) make their own share of one input.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random numbers that are the same on every platform: splitmix64 seeding of xoshiro256** (Blackman & Vigna
 // 2018). Invariant: a generator is named by (seed, stream, index), so particle i gets the same numbers
 // whatever n is and whatever thread makes it. std:: distributions are not used: the standard leaves their

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The cube and the cold sphere, and the option check that all makers share.
 #include "ic/initial_conditions.hpp"
 #include "ic/random.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Orbital elements to a barycentric n-body system.
 #include "ic/solar_system.hpp"
 

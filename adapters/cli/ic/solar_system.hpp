@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bodies on orbits around each other, and the asteroid belt.
 //
 // Frame: that of the elements (usually the ecliptic of J2000), origin and velocity of the barycentre of all

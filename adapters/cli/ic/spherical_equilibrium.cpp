@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Eddington inversion on a logarithmic grid. d rho/d psi is analytic at the nodes and linear between them, so
 // the Abel integral is a sum of exact pieces and needs no special care at its singular end.
 #include "ic/spherical_equilibrium.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Isotropic equilibrium of spherical components in a common spherical potential, by Eddington's formula.
 // Source: Eddington 1916; Binney & Tremaine 2008, equation 4.46b. G = 1. The potential is Plummer-softened
 // exactly (the potential of a softened shell has a closed form), so that the model is in equilibrium for the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ramp is a cubic through control colours; lightness of the controls is evenly spaced.
 #include "picture/colour_map.hpp"
 

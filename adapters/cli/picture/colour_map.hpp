@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Colours for densities: a ramp of our own from near black over violet and orange to warm white. Its
 // lightness rises steadily, so that it also reads in grey and for colour-blind eyes.
 #pragma once

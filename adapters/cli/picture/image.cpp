@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pixels, strokes and the PNG encoder (libpng's simplified interface, which needs no setjmp).
 #include "picture/image.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A picture in memory: sRGB bytes, rows from the top; anti-aliased strokes and text; PNG output.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two passes: count points on a coarse grid for the crowding, then splat with the kernel (1 - u^2)^2.
 #include "picture/projection.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Surface density of particles seen along an axis, on a grid of pixels.
 // Every particle is spread over a disc that is as wide as the local crowding allows: sharp where there are
 // many particles, smooth where there are few.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lays out the panels: centre and width from the particles, densities to colours, then the annotations.
 #include "picture/render.hpp"
 

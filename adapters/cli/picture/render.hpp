@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A snapshot as a picture that a person wants to look at: face-on and edge-on surface density side by side,
 // logarithmic, with scale bar, colour bar, title and time.
 #pragma once

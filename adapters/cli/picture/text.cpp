@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A stroke font of our own: each glyph is a list of polylines on a grid 4 wide and 6 high, y downward from
 // the top of a capital. Written as digit pairs "xy", polylines apart by blanks.
 #include "picture/image.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ranks/launcher.hpp"
 
 #include "command/arguments.hpp"

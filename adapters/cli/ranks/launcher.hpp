@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How this process was started: by whose mpiexec, told by the environment variables that each leaves.
 #pragma once
 

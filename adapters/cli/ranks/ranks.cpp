@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "ranks/ranks.hpp"
 
 #include "ranks/launcher.hpp"

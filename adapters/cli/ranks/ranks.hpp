@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ranks of a `graft` command: started by mpiexec there are many, otherwise there is one, and everything
 // here is then a plain copy. Only rank 0 reads, writes and prints. Invariant: all ranks run the same command
 // line and make the same calls of this class in the same order; a rank that fails says so (fail()), and the

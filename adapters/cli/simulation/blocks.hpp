@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The particles of a run over the ranks: given out by rank 0, moved to where they belong, brought together
 // for files. With one rank nothing is moved. Invariant: state.place[i] is the place of particle i in the
 // input, so that files keep the order of the input whatever the ranks did.

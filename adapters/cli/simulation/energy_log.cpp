@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "simulation/energy_log.hpp"
 
 #include "command/arguments.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The energy log: one CSV line a measurement, flushed at once, so that a run can be watched and plotted while
 // it goes. Columns: step,time,kinetic,potential,total,relative_energy_error,lx,ly,lz,virial_ratio.
 #pragma once

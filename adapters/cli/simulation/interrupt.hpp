@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ctrl-C and kill ask a run to stop after its present step; a second one ends the process the usual way.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Kick-drift-kick leapfrog with a constant step (Verlet 1967; second order, symplectic, time-reversible for
 // exact forces). Invariant: between steps positions, velocities and accelerations belong to the same time.
 #pragma once

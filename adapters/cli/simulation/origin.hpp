@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a run began with and what it is asked to continue with: a restart with other physics is no
 // continuation, so differences are told, key by key.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What `graft run` is to do: the run section of the deck, checked as a whole, and the names of the files it
 // writes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How far a run is and when it will end: a bar that redraws itself on a terminal, plain lines elsewhere.
 #pragma once
 

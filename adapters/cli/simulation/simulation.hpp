@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One run from a plan: start or continue, step, log, write, and end at the last step or at a signal. On many
 // ranks each holds a part of space and its particles; rank 0 reads and writes for all.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A simulation between two steps, and the restart file that keeps it bit by bit.
 //
 // Restart file: "GRAFTRST", byte order, version, the numbers of State in native byte order and full precision,

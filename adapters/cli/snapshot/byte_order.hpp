@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Numbers to and from bytes of a stated order, wherever they lie (no alignment needed).
 // Invariant: Cursor never reads past its bytes; the caller checks sizes first and a slip throws Error.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CSV reader and writer. Memory grows with the text read, never with a number found in it.
 #include "snapshot/csv.hpp"
 

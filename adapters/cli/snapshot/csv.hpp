@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Comma-separated text with a header line: the format to look at, edit and read with any tool; round trips
 // are exact.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one exception type of the command's files, initial conditions and pictures.
 // Invariant: every error says what is wrong and where; the other parts may be empty, and what() holds them
 // all.

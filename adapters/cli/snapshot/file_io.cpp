@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // POSIX files: read whole, write through a temporary file, fsync and rename (rename(2): atomic on one file
 // system).
 #include "snapshot/file_io.hpp"

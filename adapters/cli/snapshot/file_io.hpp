@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whole-file input and atomic output.
 // Invariant: a destination either keeps its old content or has all of the new one; a failed write leaves no
 // debris.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Chooses readers and writers; the table below is the only place that lists the formats.
 #include "snapshot/formats.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one door to snapshot files: formats by name, extension and content.
 #pragma once
 

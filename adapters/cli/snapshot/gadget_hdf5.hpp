@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gadget-style HDF5 snapshots, as yt, pynbody and swiftsimio read them.
 //
 // /Header attributes NumPart_ThisFile, NumPart_Total, MassTable, Time, BoxSize...; /PartTypeN/{Coordinates,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gadget-style HDF5: the reader. The HDF5 library checks its own structures; the sizes of ours are checked
 // here.
 #include "snapshot/gadget_hdf5.hpp"

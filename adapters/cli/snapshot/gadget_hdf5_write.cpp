@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gadget-style HDF5: the writer. All attributes that yt, pynbody and Gadget itself ask for are present.
 #ifdef GRAFT_HAVE_HDF5
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Thin HDF5 helpers; every size that comes from a file is checked before memory is taken for it.
 #ifdef GRAFT_HAVE_HDF5
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Owning HDF5 identifiers, attributes and datasets with errors as exceptions. Only included where HDF5 is
 // present.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One table of keys serves both directions, so that what is written is read back.
 #include "snapshot/metadata.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Snapshot-wide facts as (key, text) pairs, which is how CSV and HDF5 keep them.
 #pragma once
 

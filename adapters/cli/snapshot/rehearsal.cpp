@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // fork, run, wait. The child leaves by _exit, so that nothing of the parent's is flushed or destroyed twice.
 #include "snapshot/rehearsal.hpp"
 

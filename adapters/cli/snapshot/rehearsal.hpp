@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs a piece of code in a child process first, to learn whether it survives.
 // For third-party parsers with memory errors of their own: HDF5 1.10 reads freed memory on some damaged
 // files, which no check of ours can prevent. What kills the child becomes an Error here.

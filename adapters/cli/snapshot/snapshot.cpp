@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bookkeeping of particle sets: sizes, validity, order and barycentre.
 #include "snapshot/snapshot.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A set of particles at one time, as the `graft` command holds it: structure of arrays, double precision.
 // Invariant: all per-particle arrays that are not empty have size() entries; softening and names may be
 // empty.

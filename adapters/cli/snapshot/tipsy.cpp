@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tipsy reader and writer. All sizes are checked against the length of the input before anything is
 // allocated.
 #include "snapshot/tipsy.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tipsy files: single precision, either byte order, header {double time; int32 n, ndim, nsph, ndark, nstar,
 // pad}. Source: the N-body shop's tipsydefs.h; the header of 28 bytes (no pad) of some writers is read as
 // well.

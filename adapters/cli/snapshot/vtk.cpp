@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // VTK writers: one list of point fields serves both file kinds.
 #include "snapshot/vtk.hpp"
 

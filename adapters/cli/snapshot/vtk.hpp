@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // VTK files for ParaView and VisIt: .vtu (XML, raw appended data) and legacy .vtk (binary, big-endian). Write
 // only.
 //

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // GraftForce for Python: `import graft_openmm` makes it known to OpenMM and gives graft_openmm.GraftForce, which goes into a System
 // like openmm's own forces. Numbers may carry openmm.unit units. Failures raise openmm.OpenMMException.
 %module graft_openmm

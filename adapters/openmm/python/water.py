@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """A box of rigid water with Graft's electrostatics, from Python: what there is to do beside usual OpenMM is marked (1) to (3).
 
 usage: water.py [MOLECULES_ALONG_AN_EDGE] [STEPS] [PLATFORM]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Graft for Python: gravity and Coulomb forces on NumPy arrays where they lie. No dependency but NumPy.
 
     import numpy, graft

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """NumPy arrays, and arrays on a GPU, described by their strides: never copied, never converted."""
 from __future__ import annotations
 

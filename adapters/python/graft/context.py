@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Fields at particles and at points."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Statuses of graft/types.h, and the exception that carries one."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Finding, opening and checking libgraft, as graft_loader.h has it, without a search: by the path given, by GRAFT_LIBRARY, or
 installed with this package (PREFIX/share/graft/python/graft, PREFIX/lib*/libgraft.so.1). What is found without having been named
 must not be writable by everybody, nor its folder: else anybody on the machine could have put it there."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The near field alone: sums over the pairs of neighbour boxes, with boxes of the caller or made here."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Many ranks: communicators, domains, balance, and moving arrays to the ranks that own their items. All calls are collective."""
 from __future__ import annotations
 

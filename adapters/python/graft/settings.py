@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The life of a context, what is set of it, and what it tells."""
 from __future__ import annotations
 

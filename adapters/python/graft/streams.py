@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Streams of a GPU. An array may name the stream that fills it (key `stream` of __cuda_array_interface__, version 3): work that is
 pending there is waited for before Graft is called. Only the driver, libcuda, is asked; it is there where such arrays are."""
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Structs and table of graft/types.h, graft/comm.h and graft/api.h for ctypes. Members, their order and the number of arguments are
 the headers'; tests/hosts/python compares them."""
 from __future__ import annotations

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The one entry of libgraft and the table it returns. This file is the table that the by-name functions
  * (graft_api.c, graft/functions.h) and the Fortran bindings are generated from: one member a line group,
  * `type (*name)(parameters);`. Append only; an entry is never moved, changed or removed within a major.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How the ranks of a host talk: a table of functions that the host, the MPI shim or the library itself fills. C99.
  *
  * The library knows ranks only through this table; it links no MPI. Every function returns a status (0 = success);

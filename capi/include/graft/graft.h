@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Graft: gravity and Coulomb forces for simulation codes. Include this one.
  * A host that loads the library itself uses the table (graft/api.h, plugin/loader); a host that links libgraft_api.a
  * calls the same entries by name (graft/functions.h). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Constants and structs of the Graft ABI, version 1. C99, fixed-width integers, no enum-typed field.
  *
  * Every struct begins with its own size and flags and ends in reserved words that must be 0. Set a struct up with

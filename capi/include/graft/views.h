@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Views of a host's memory as graft_array, from typed pointers. C99, static inline, nothing to link.
  *
  *   graft_array x = graft_view_f64(x_data, n);                     x(n) alone

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Measures and draws the figures of the documentation with the `graft` command.
 
   figures.py measure NAME... [--graft PATH] [--quick]   writes data/NAME.jsonl (NAME: all, or one of those below)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Figure 15 of rehmann2022 redrawn: what the run-time model says for the machines of his table 1. Standard library only.
 
   model.py measure [--graft PATH]   writes data/orb_model.csv: one call of `graft model orb --csv` for examples/machines

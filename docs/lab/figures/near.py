@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The near field's layouts swept over points, density and executions, and p2p-data-replication's figures. Standard library only.
 
   near.py measure sweep [--graft PATH] [--machine FILE] [--backend cpu|gpu] [--most-pairs P] [--passes N] [--out FILE]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What near.py measures, read back: seconds by layout, and the paper's phases, laws and constants. Standard library only."""
 import json
 import os

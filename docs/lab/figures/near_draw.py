@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Figures of the near field, from data/near_*.jsonl: near.py draw."""
 import math
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Figures 22, 24, 26, 27 and 28 of rehmann2022 redrawn for this machine's GPU. Standard library only.
 
   orb.py measure GRAFT   writes data/rehmann2022.jsonl: one call of tests/gpu/studies/rehmann2022.py (needs a GPU)

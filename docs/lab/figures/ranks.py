@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Measures and draws what balancing costs on simulated ranks (ranks-notes.md). Standard library only.
 
   ranks.py measure NAME... [--graft PATH]   writes data/ranks_NAME.jsonl, one answer of `graft simulate` a line

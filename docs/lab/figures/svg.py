@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Log-log line charts, and maps of named cells, as SVG, with nothing but the standard library."""
 import math
 

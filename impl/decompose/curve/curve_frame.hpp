@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Keys along a space-filling curve in the root cube of all points: its lower corner is theirs, its edge the
 // longest of their box. Works for every finite box.
 #pragma once

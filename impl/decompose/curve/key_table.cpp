@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See key_table.hpp.
 #include "decompose/curve/key_table.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A finished prefix partition: where on the curve each part begins, and the tight box of its points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What all strategies of the prefix partition share, and the central one. See prefix_steps.hpp.
 #include "backend/step_count.hpp"
 #include "core/error.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The distributed prefix partition: key order over ranks, then one scan. See prefix_steps.hpp.
 #include "backend/step_count.hpp"
 #include "comm/collectives.hpp"

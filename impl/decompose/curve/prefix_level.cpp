@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The prefix partition by searching the borders of all parts together. See prefix_steps.hpp.
 //
 // A place is 128 bits, key then id. Of border q (where part q begins) is known that its crossing point, the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which part a point gets that stands at a place of a weighted sequence: the rule of all prefix strategies.
 //
 // A point of weight w with weight s before it, W in all, gets the part that holds the middle of its interval:

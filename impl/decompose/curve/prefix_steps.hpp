@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The strategies of the prefix partition, and the steps that they share.
 //
 // central: keys to rank 0, sorted and cut there (liu2022, equation 2.5). distributed (Strategy::halving):

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See group_cut.hpp.
 #include "decompose/halving/group_cut.hpp"
 

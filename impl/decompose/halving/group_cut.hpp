@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The cut of one cell whose points lie on the ranks of one group: binning, binning again inside the best bin,
 // and collecting the bin's points on the leader once they are few (liu2022, phases 1-4, listing 2.1).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Recursive halving: groups of ranks and the points of a cell are cut in two together (liu2022, listing 2.1).
 //
 // A step finds the cut (group_cut.hpp), moves points between the halves in pairs (item_routes.hpp), and goes on

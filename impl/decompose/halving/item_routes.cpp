@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See item_routes.hpp.
 #include "decompose/halving/item_routes.hpp"
 

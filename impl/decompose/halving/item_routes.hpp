@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The way of items through the halvings of their groups, and of the answers back.
 //
 // At each halving a rank of one half and one or two of the other give each other what belongs to the other

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See path_tree.hpp.
 #include "decompose/halving/path_tree.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What one rank knows of an ORB after recursive halving: the cells from the root down to its own leaf.
 #pragma once
 

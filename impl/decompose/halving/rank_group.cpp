@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See rank_group.hpp.
 #include "decompose/halving/rank_group.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A group of consecutive ranks that is halved again and again, together with the points it holds: what
 // recursive halving has in common for boxes and for keys.
 //

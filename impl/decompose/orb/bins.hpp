@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which bin of an interval a point falls into. Monotone in the point's place whatever the rounding, and the
 // same on all ranks: membership in a bin, not a border computed from it, decides on which side a point is.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Across which side a cell is cut, and what its children are: one body for the CPU and the device.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The central strategy: all points to rank 0 along a binomial tree, the level strategy there, owners back.
 //
 // Equation 2.2 of liu2022: log2 P latencies, every byte once through rank 0's port, O(N log P) work there.

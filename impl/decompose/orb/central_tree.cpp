@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See central_tree.hpp.
 #include "decompose/orb/central_tree.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An ORB that one rank has made for all: the tree stands on rank 0 until somebody asks for it everywhere.
 #pragma once
 

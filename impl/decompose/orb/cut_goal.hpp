@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where a cell of points is to be cut: the rule that every finder and every strategy follows.
 //
 // Let the points of the cell stand in the order of ordering.hpp and W(k) be the weight of the first k. Wanted

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The search for one cut, see cut_search.hpp.
 #include "decompose/orb/cut_search.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The search for one cell's cut over keys: what is known, what the next pass over the points shall find out,
 // and what follows from its answer. The three finders differ in plan_pass only.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The heap of cells, see cut_tree.hpp.
 #include "decompose/orb/cut_tree.hpp"
 

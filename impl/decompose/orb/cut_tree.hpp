@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The finished ORB: a heap of cells with their cuts.
 #pragma once
 

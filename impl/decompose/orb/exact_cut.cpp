@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Exact decision among few points, see exact_cut.hpp.
 #include "decompose/orb/exact_cut.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The last step of a search: the points that may be the crossing point, by their exact coordinates and ids.
 //
 // Candidates of all cells of a level are gathered on all ranks together and sorted; every rank draws the same

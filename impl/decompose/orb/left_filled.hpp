@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Arithmetic of the left-filled nearly complete binary tree with d leaves, stored as a heap.
 //
 // Cell 1 is the root, cell k has children 2 k and 2 k + 1, cells d ... 2 d - 1 are the leaves, 2 d - 1 cells

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The level-synchronous strategy: records made once, the level loop over them, owners written at the end.
 #include "decompose/orb/cut_tree.hpp"
 #include "decompose/orb/level_gpu.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The last points of a search, for the exact stage, see level_loop.hpp: listed, then made candidates.
 #include "decompose/orb/level_loop.hpp"
 

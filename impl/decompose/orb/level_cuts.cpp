@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Finding the cuts of all open cells of a level together, see level_loop.hpp.
 #include "decompose/orb/cut_tree.hpp"
 #include "decompose/orb/level_loop.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The level loop's questions to a rank's points on its GPU, see point_records_table.hpp: what level_cuts.cpp and
 // level_loop.cpp do with records on the CPU. A cell is one segment here.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See level_gpu.hpp.
 #include "decompose/orb/level_gpu.hpp"
 

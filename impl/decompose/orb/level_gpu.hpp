@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The level strategy of a rank alone, on a GPU (orb_table.hpp); strategies.hpp has the CPU's.
 #pragma once
 

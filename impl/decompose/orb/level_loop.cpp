@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One level after the other, see level_loop.hpp; the passes that find cuts are in level_cuts.cpp.
 #include "decompose/orb/level_loop.hpp"
 

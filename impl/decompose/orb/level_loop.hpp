@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The recursion of ORB, one level at a time: find the cuts of all open cells together, partition, go on with
 // their children.
 //

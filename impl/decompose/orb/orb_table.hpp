@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What host code may ask of ORB on the device: the table that libgraft_cuda.so fills
 // (backend/gpu_library.hpp).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table of ORB on the device, see orb_table.hpp.
 #include "decompose/orb/orb_table.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See subtree.hpp.
 #include "decompose/orb/subtree.hpp"
 

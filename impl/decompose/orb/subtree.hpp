@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Serial bisection of a few items below one cell: what the leader of a small group of ranks does.
 //
 // The same rule as everywhere (cut_goal.hpp), so the owners are those of the distributed strategies. The cuts

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See tree_gather.hpp.
 #include "decompose/orb/tree_gather.hpp"
 

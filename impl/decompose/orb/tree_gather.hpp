@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Unequal shares of all ranks to rank 0 along a binomial tree, and answers of any item size back the same
 // way.
 //

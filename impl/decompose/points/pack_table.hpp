@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which lanes of a vector of eight a mask keeps, in front, in order: for instruction sets that permute but do
 // not compress (AVX2).
 #pragma once

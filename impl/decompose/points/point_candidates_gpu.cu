@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The records that may be a cell's crossing point, as candidates for the exact stage (exact_cut.hpp).
 //
 // Floor: the keys of the cells' lists (or of small cells), and 32 B a candidate over the link.

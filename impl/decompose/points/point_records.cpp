@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Keys of coordinates, see point_records.hpp. This file is compiled without contraction of a * b + c, so that the
 // scalar and the vector form of a key agree to the bit.
 #include "decompose/points/point_records.hpp"

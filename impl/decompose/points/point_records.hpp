@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The working copy of this rank's points: one array per field, moved as the cells are cut.
 //
 // A coordinate is kept as a 32-bit key, its place between the ends of the domain's box: equal coordinates

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The engine of a rank's records: its memory, the way in and the way out, and the entries of the table.
 //
 // Compiled without fused multiply-adds: keys and weights have the bits of point_records.cpp and weights.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank's records on the device: what the answers of point_records_table.hpp are made from.
 //
 // Memory a point: 24 B of coordinates, 2 x 16 B of keys and indices, 4 B of the final order, 16 B of weights

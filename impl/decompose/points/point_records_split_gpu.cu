@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The cut of all cells of a level: records to the other shelf, in order, each to its child's side.
 //
 // Floor: 4 B of key to count; then 16 B (2-D: 12) of keys and index read and written, 8 B of weight each way

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See point_records_table.hpp.
 #include "decompose/points/point_records_table.hpp"
 

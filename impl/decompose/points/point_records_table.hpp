@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank's points on its GPU while the level strategy cuts cells over several ranks: what the host asks of
 // them, level by level, and the table of libgraft_cuda.so that answers.
 //

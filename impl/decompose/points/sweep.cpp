@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Loops over records, see sweep.hpp.
 #include "decompose/points/sweep.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loops over records that finding cuts and moving points are made of, SIMD chosen at run time.
 //
 // They are rehmann2022's services (section 5.5) in this layout: count_left and tally_left count the points

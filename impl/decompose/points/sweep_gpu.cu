@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Samples of cells, and the pass over their records: counts below and in bins, and lists.
 //
 // Floor of a pass: 4 B of key a record. What is below is counted in registers; bins and lists are made in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See computation_gpu.cuh.
 #include "engine/gpu/computation_gpu.cuh"
 

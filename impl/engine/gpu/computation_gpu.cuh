@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the steps of one computation on a GPU share: handed to each of them, with what the steps before have
 // made. What a step needs beside it is the step's own.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See cuda_graph_gpu.cuh.
 #include "engine/gpu/cuda_graph_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Small computations as CUDA graphs: the second of two equal calls is captured, all that follow are replayed.
 //
 // Equal are calls with the same settings, sizes, pointers and strides, between which no buffer has grown,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // DeviceForce: one call from begin to end. See engine_gpu.cuh.
 #include "engine/gpu/engine_gpu.cuh"
 

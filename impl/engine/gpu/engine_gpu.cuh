@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The force computation on one GPU: conducts the steps (steps_gpu.cuh); behind DeviceForceTable.
 //
 // Invariants: begin() enqueues and does not wait (but for a mask in device memory, whose set items it must

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What DeviceForce tells of a computation that has ended.
 #include "engine/gpu/engine_gpu.cuh"
 

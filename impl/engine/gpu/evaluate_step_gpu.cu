@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See evaluate_step_gpu.cuh.
 #include "engine/gpu/evaluate_step_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The field at the targets, on the device: lists evaluated batch by batch, or all pairs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A whole force computation on one GPU, as the core sees it: part of the table of libgraft_cuda.so.
 //
 // Arrays of the host go in and out in any layout, in host or device memory; nothing is copied through the

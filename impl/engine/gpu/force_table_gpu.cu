@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The engine behind a C table.
 #include "backend/block_cache_gpu.cuh"
 #include "backend/context_id_gpu.cuh"

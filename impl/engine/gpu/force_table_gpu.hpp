@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The engine's part of libgraft_cuda.so's table.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Trees that only the host builds: ORB, and cells too deep for 63-bit keys.
 #pragma once
 

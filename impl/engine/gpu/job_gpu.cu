@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See job_gpu.cuh.
 #include "engine/gpu/job_gpu.cuh"
 

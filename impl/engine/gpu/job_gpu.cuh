@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One call to the GPU's engine, copied and checked, and what follows from it alone.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What two calls must have in common so that one may take what the other has left: words to be compared.
 #pragma once
 

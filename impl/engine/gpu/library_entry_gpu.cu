@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one symbol of libgraft_cuda.so.
 #include "engine/gpu/library_table_gpu.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table that the core finds in libgraft_cuda.so (backend/gpu_library.hpp).
 #include "engine/gpu/library_table_gpu.hpp"
 

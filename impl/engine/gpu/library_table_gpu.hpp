@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table of a GPU library, for the file that exports it.
 #pragma once
 

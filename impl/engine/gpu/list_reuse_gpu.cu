@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See list_reuse_gpu.cuh.
 #include "engine/gpu/list_reuse_gpu.cuh"
 

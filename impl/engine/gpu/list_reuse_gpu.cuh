@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lists that serve several computations (deck keys gpu.list_reuse, gpu.list_skin): tree and lists stay as
 // they are, places, moments and boxes are the new ones; a device-side watch stops the computation when a
 // particle has moved by more than the skin or a charge has changed, and end() then builds all anew.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The opening criterion and the lists on the device.
 #pragma once
 

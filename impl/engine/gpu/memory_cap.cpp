@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See memory_cap.hpp.
 #include "engine/gpu/memory_cap.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many batches of groups a GPU makes of an evaluation, so that lists, units and partial sums fit the
 // memory that is left (design: "bounded in memory: when they would not fit, evaluate in chunks, never fail").
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See memory_cap_gpu.cuh.
 #include "engine/gpu/steps_gpu.cuh"
 

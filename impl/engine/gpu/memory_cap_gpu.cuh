@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory of a computation on the GPU: how many batches of groups, room for one, and what is given back when
 // memory runs out. The arithmetic is memory_cap.hpp's.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See repair_gpu.cuh.
 #include "engine/gpu/repair_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is done about a computation that stopped: larger buffers, a tree from the host, the caller's error.
 #pragma once
 

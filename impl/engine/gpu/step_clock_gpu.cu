@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Events around the steps of a computation.
 #include "engine/gpu/step_clock_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Events around the steps of a computation on the device, read after it.
 #pragma once
 

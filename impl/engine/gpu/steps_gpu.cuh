@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The steps of a computation on one GPU, side by side: what those see who conduct them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See sum_step_gpu.cuh.
 #include "engine/gpu/sum_step_gpu.cuh"
 

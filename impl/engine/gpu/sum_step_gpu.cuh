@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Between the evaluation and the export: self potentials, virial and energy, accelerations kept for the next
 // criterion.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One thread a target; sums of a block in a fixed order.
 #include "engine/gpu/sums_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is done with the raw field on the device before it goes out: self potentials, virial, energy, history.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See target_step_gpu.cuh.
 #include "engine/gpu/target_step_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Targets in groups on the device, and the way from their order to the host's items.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See tight_memory.hpp. Sizes of the device's records are asserted in tight_memory_gpu.cu.
 #include "engine/gpu/tight_memory.hpp"
 

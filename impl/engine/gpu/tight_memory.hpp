@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every array of the device that grows with the number of particles: bytes, when it is born, who needs it
 // last. The model that decides whether particles fit as usual, or share memory (tight_memory_gpu.cu); plain
 // arithmetic.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See tight_memory_gpu.cuh.
 #include "engine/gpu/tight_memory_gpu.cuh"
 

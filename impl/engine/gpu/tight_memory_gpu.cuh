@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Computations whose particles nearly fill the device: arrays whose times of life do not overlap share
 // memory, and a repeat for longer lists goes on behind the tree. What of that is whose: tight_memory.hpp.
 //

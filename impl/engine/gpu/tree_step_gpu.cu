@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See tree_step_gpu.cuh.
 #include "engine/gpu/tree_step_gpu.cuh"
 

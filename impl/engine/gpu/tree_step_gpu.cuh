@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tree and moments on the device: built beside the particles, in their memory, or as they were when lists were
 // kept; or taken from the host.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See write_gpu.cuh; on a CPU Solver::write.
 #include "engine/gpu/write_gpu.cuh"
 

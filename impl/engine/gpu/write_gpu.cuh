@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Export on the device: the raw field to the host's arrays. Device arrays are written by kernels when the
 // status says so; what goes to host arrays travels with the computation, and the host writes it in the end.
 #pragma once

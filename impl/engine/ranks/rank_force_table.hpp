@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Forces over ranks with a GPU each, as the core sees them: part of the table of libgraft_cuda.so.
 //
 // Every function is local and may wait for its device; the core calls them in this order on all ranks, agrees

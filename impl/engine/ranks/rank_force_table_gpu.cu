@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Forces over ranks behind a C table; an error in any step leaves the engine ready for another computation.
 #include "backend/guard_gpu.cuh"
 #include "engine/gpu/engine_gpu.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A periodic box over ranks with a GPU each: the second half of RanksOnDevice.
 #include "engine/ranks/ranks_on_gpus.hpp"
 

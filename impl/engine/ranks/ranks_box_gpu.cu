@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // DeviceRanks in a periodic box. See rank_force_table.hpp.
 //
 // A rank sends each of its particles once to every rank whose targets' box an image of it may come near; the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // DeviceRanks: the steps of DeviceRanksTable, but for what came and a periodic box. See rank_force_table.hpp.
 #include "engine/ranks/ranks_engine_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A computation over ranks, on the GPU of one of them, and the kernels' launchers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See ranks_on_gpus.hpp.
 #include "engine/ranks/ranks_on_gpus.hpp"
 

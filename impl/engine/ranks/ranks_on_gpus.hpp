@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Forces over ranks that each have a GPU: who speaks with whom, and when. The steps of tree_ranks.cpp (push),
 // with the work of each behind DeviceRanksTable; between sending and receiving the device sums over the own
 // tree.

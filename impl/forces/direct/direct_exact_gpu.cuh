@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Targets of all pairs that the frame of their block is too coarse for (frame_resolution.hpp), in double.
 //
 // They are few, or the block straddles far clumps; found when partial sums are added up, so that the kernels

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All pairs in single precision: the instances of direct_kernel_gpu.cuh.
 #include "forces/direct/direct_kernel_gpu.cuh"
 

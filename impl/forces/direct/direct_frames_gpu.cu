@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Frames of the blocks of targets for all-pairs on the device, as direct.cpp makes them on the host.
 //
 // Boxes are made of minima and maxima alone, so no order of reduction changes a bit. A block of targets at

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All pairs on the device: the cut into blocks and parts, frames, a kernel, partial sums added in order.
 //
 // Bytes: sources are read once a block of targets (32 or 40 bytes each, from the second-level cache), partial

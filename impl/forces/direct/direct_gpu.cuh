@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the all-pairs kernels share: sources as they are read, frames of blocks of targets, partial sums.
 //
 // Targets are cut into blocks of consecutive ones, each with a frame of its own, and sources into equal

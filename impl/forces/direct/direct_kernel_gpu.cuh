@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The `best` all-pairs kernel: several targets a thread, tiles of sources in shared memory.
 //
 // A thread keeps `lanes` targets in registers, so that one 128-bit read of a source serves as many pairs;

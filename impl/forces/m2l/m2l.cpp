@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // M2L and L2P, compiled once per SIMD target; m2l.hpp says what they do, m2l_terms.hpp the mathematics.
 // Loops over terms are folds: every index is known to the compiler.
 #include "forces/m2l/m2l.hpp"

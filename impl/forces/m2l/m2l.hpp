@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // M2L and L2P for groups: the field of cells that are far away compared with the group, as one polynomial
 // about the group's centre, evaluated at every target.
 //

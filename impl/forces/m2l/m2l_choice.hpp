@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whether a computation sums far cells as polynomials of its groups (deck key local), and why not.
 //
 // Far is said in errors allowed (lists/far_cells.hpp): only the error criterion knows them. A Plummer length

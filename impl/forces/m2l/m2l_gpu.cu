@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // M2L on the device, see m2l_gpu.cuh. A warp a group, a cell a lane: 36 sums (softened 56) in registers,
 // added over the lanes in a fixed order at the end.
 //

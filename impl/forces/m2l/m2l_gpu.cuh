@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Polynomials of groups on the device: M2L from packed cells, L2P in the gathering of partial sums.
 //
 // Order 2, single precision, charges of one sign (m2p_gpu.cuh: PackedCell); polynomials of degree

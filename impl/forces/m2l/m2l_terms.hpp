@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The mathematics of local expansions, term by term at compile time: M2L and L2P on the CPU and the GPU are
 // made of it.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packed cells on their way to shared memory, one a lane.
 //
 // Four lanes read a cell together: the memory takes some 3e10 requests a second of different cells, whether

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packing of cells: one column per cell, one row per number. Records are transposed in small blocks, then the
 // rows of the kernel's basis are made from them, both compiled once per SIMD target.
 #include "forces/m2p/cell_rows.hpp"

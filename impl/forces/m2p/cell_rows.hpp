@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cells from the tree's moments into a frame, packed for the M2P kernel.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // M2P of open boxes, compiled once per SIMD target; m2p_kernel.hpp is the kernel, m2p_screened.cpp that of
 // periodic boxes.
 #include "forces/m2p/m2p.hpp"

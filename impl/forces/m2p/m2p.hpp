@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // M2P: every target of a block against the multipole expansion of every cell of a list.
 //
 // Cells stand in the lanes of a vector and targets are broadcast, as in p2p.hpp. Centres and lengths are in

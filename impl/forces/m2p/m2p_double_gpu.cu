@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cells of units in double, orders 0 to 2; see m2p_general_gpu.cuh.
 #include "forces/m2p/m2p_general_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See m2p_fast_gpu.cuh: without the potential, the choice, and the packing.
 #include "forces/m2p/m2p_fast_gpu.cuh"
 

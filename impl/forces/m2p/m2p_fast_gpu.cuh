@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The single-precision cell kernel of order 2 for charges of one sign: 30 instruction slots a cell.
 //
 // With a = |q|^(-1/2), d' = a (c - x) and i' = 1 / |d'| (softened: |d'|^2 + a^2 eps^2) the charge is 1, as in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The cell kernel of units for every order, softening and precision, two targets a lane: m2p.cpp in CUDA
 // threads; moments/expansion.hpp has the mathematics and the records.
 #pragma once

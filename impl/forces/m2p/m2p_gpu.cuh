@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // M2P of units on the device.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The M2P kernel: one template over orders, softening and screening, compiled once per SIMD target by m2p.cpp
 // and m2p_screened.cpp; m2p.hpp says what it does, moments/expansion.hpp the mathematics, screened_root.hpp
 // that of periodic boxes.

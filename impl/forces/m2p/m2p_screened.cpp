@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // M2P of periodic boxes, compiled once per SIMD target: the kernel of m2p.cpp with screened roots.
 #include "forces/m2p/m2p.hpp"
 

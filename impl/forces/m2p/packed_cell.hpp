@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cells of order 2 as the fast kernels of a GPU read them; the arithmetic on them that the host can do, too.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a cell's expansion needs of erfc(alpha s) / s in place of 1 / s, s^2 = r^2 + eps^2, for one vector of
 // distances.
 //

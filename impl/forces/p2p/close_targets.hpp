@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Targets of a block, to be found by sources that are closer than the frame of the block resolves.
 //
 // A row of bins along the longest axis of their box, several a target; a target is in those within the limit of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which blocks of targets single precision does not serve, on the CPU.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Targets of a tree's groups that the frame of their group is too coarse for (frame_resolution.hpp): their
 // pairs are summed in double, as the CPU sums those of all targets of such a group.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gathering particles into frames, see gather.hpp. The loop over an array is compiled once per SIMD target.
 #include "forces/p2p/gather.hpp"
 

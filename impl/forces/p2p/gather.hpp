@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Particles from the tree's arrays into a frame, packed for the P2P kernel.
 //
 // Buffers keep their memory; a thread has one of each. Sources are filled up to a multiple of source_pad with

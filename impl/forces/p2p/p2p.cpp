@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The P2P kernel, compiled once per SIMD target; p2p.hpp says what it does.
 //
 // Inner loop: one vector of sources is loaded and met with `block` targets, whose places stay in registers (4

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // P2P: every target of a block against every source of a block, directly.
 //
 // Sources stand in the lanes of a vector and targets are broadcast: the fill of a group of targets wastes no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See p2p_fast_gpu.cuh: without the potential, and the choice.
 #include "forces/p2p/p2p_gpu.cuh"
 #include "forces/p2p/p2p_fast_gpu.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The single-precision pair kernel without softening or with one Plummer length: 12 instruction slots a pair.
 //
 // With a = |q|^(-1/2) sign(q) per source and s' = a s, the distance a (s - x) is one multiply-add, and

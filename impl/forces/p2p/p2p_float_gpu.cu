@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pairs of units in float, see p2p_general_gpu.cuh.
 #include "forces/p2p/p2p_gpu.cuh"
 #include "forces/p2p/p2p_general_gpu.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The pair kernel of units for every softening and precision (pair_gpu.cuh), up to four targets a lane.
 #pragma once
 

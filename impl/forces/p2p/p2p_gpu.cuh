@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // P2P of units on the device: one launcher for each precision and kind of softening.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The force of one charge on one target: one template over the kind of number (scalar, SIMD vector, later
 // CUDA).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // add_pair() in double for the targets that single precision does not serve.
 #pragma once
 

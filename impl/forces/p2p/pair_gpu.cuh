@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The force of one charge on one target in a CUDA thread: pair.hpp and vector_ops.hpp with the GPU's reciprocal
 // root.
 //

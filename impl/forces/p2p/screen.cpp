@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See screen.hpp. Chebyshev interpolation in long double, then powers of v.
 #include "forces/p2p/screen.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The smooth part that Ewald's splitting takes off a pair: erf(alpha r) / r up to the cut-off, as
 // polynomials.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a periodic box leaves of a pair, in a CUDA thread: the pair of pair_gpu.cuh less screen.hpp's
 // polynomials, within the cut-off.
 //

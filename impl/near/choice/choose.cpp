@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The choice by prediction, see choose.hpp.
 #include "near/choice/choose.hpp"
 

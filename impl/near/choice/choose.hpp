@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // layout: auto. Which layout a plan should use: the least predicted time of an execution with its share of
 // the collection; where predictions lie within the model's own error, a short trial on a sample of the boxes
 // decides, if it saw a difference beyond its own noise; what executions really took corrects the predictions

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who takes part in a trial of layouts and what the trial may cost: for the CPU's (layout_trial.cpp) and the
 // GPU's (layout_trial_gpu.cpp).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The trial: contenders run on a sample of the boxes, the model carries what they took over to the whole.
 //
 // A sample is a few runs of consecutive target boxes with all their source boxes, so pairs and their order

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See layout_trial_gpu.hpp. Charges of a trial are the sources' first coordinates: finite numbers that are in the
 // caller's memory already; sums are not asked for.
 #include "near/choice/layout_trial_gpu.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The trial of layouts on a GPU. A sample of boxes would leave the device half empty and tell nothing of the
 // whole, so contenders sum everything: each gets a plan and the caller's points, and executes in turns with
 // the others. Their creation is what a trial costs; it is worth it where many executions follow. The

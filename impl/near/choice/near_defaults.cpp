@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Numbers of the near field's model for a CPU that nobody has calibrated: one core of an AMD EPYC with
 // AVX-512, as `graft model calibrate` found them (on a busy machine, by the thread's own time, the least of
 // eight runs). See near_time.hpp.

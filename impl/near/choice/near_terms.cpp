@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many of each term of a phase there are: the layouts in numbers, see near_time.hpp.
 #include "near/choice/near_terms_gpu.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Terms of a GPU's phases and the numbers of one, see near_terms_gpu.hpp.
 #include "near/choice/near_terms_gpu.hpp"
 

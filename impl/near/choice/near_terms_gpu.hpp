@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The near field's model on a GPU: what the phases of a layout count there, and one H200's numbers.
 //
 // A kernel takes as long as its pairs, or as its longest thread: indexed sums t x m pairs one after another,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Terms times seconds, see near_time.hpp.
 #include "near/choice/near_terms_gpu.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The better model of the near field: seconds of each phase of each layout from what it touches.
 //
 // A phase takes the sum over its terms of (how many) x (seconds of one), NearPhase: calls, boxes, targets,

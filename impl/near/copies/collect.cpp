@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See collect.hpp.
 #include "near/copies/collect.hpp"
 

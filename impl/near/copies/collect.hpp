@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collection by host threads for layouts on the device: the paper's algorithms 1 and 3, into page-locked
 // memory. What they write has the bits that the device's own collection writes (collect_gpu.cu).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collection of copies by the device: collect_gpu.cuh. Reads come from the caches, writes are whole lines:
 // a warp a box or a record; interleaved, a thread a record, so that lanes write beside each other.
 #include "near/copies/collect_gpu.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The layouts with copies of sources (indexed and the records of targets and boxes): their sizes, their
 // pieces, and their collection by the device. Collection by the host: collect.hpp.
 #pragma once

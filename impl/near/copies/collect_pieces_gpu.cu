@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sizes and pieces of the layouts with copies: collect_gpu.cuh. Host code.
 #include "near/copies/collect_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // indexed and the layouts of records (of targets: replicated, _packed, _interleaved; of boxes:
 // replicated_group, _group_padded) on the device.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One record for all targets of a box: the sources of its neighbourhood, an array a coordinate and a charge.
 // Collected once, read as it stands: no gathering in an execution.
 //

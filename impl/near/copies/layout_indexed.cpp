@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The paper's indexed layout (algorithms 1 and 2): targets of all boxes and neighbours of all boxes as lists
 // of indices, each with a list of where a box begins (index arrays of second order), and a plain loop a box.
 //

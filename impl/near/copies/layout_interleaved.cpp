@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Repetition as vectors want it: the records of a vector's worth of targets are interleaved, so that lane j
 // reads column j (on a GPU: thread j of a warp; loads coalesce), padded to the longest of their own box only.
 //

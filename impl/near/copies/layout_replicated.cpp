@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The paper's repetition layout (algorithms 3 and 4): for each target a record of its own place, the number
 // of its sources, and place and charges of every one of them. replicated, as the paper has it: padded to the
 // fullest neighbourhood, so that records are found by a stride. replicated_packed: one after the other, each

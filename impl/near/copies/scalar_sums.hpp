@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One target's sums by plain numbers, for the paper's two layouts: sources come one after the other.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which class a layout is.
 #include "near/layouts/layout.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A layout: the arrays that one way of summing the near field wants, and the loop over them.
 //
 // Life: make -> set_points (collection) -> set_charges -> run, the last two any number of times, set_points

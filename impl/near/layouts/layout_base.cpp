@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What all layouts of the host share, see layout_base.hpp.
 #include "near/layouts/layout_base.hpp"
 

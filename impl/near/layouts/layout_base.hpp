@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the layouts of the host have in common: the order of collection, charges and sums, the runs of boxes
 // that fit a cap, threads, times, and the way of the sums into the caller's arrays.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See layout_base_gpu.cuh.
 #include "near/layouts/layout_base_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What every device layout has: its problem, its clock, and the passes over groups of components.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What layouts want to know of a structure before they are built, and the bytes of their arrays.
 #include "near/layouts/layout_base.hpp"
 #include "near/neighbour_runs.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bytes of the device layouts before they are built: layout_gpu.cuh. Host code.
 #include "near/layouts/layout_base_gpu.cuh"
 #include "near/mutual.hpp"

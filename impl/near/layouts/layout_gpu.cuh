@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A layout on the device: layout.hpp for arrays in device memory and work on a queue.
 //
 // Life as on the host: make -> set_points (collection) -> set_charges -> run, the last two any number of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The makers of the host's layouts, one a file; make_layout (layout.cpp) chooses.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The sane form of the indexed layout: points sorted by box, ranges in place of indices. Sources are read
 // where they stand, run by run; short runs leave lanes empty.
 #include "near/layouts/layout_makers.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranges on the device: sorted points, runs of neighbour sources, a few threads a target
 // (near/tiles/lanes_per_target.hpp).
 #include "near/layouts/layout_base_gpu.cuh"

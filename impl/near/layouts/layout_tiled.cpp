@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tiles: the sources of a box's neighbourhood are copied, run by run, into one block of the thread's own that
 // stays in the first-level cache; then targets pass over it, several in registers. Where the copy would cost
 // more than it saves (few targets, or long runs) they pass over the runs as they stand. tiled_split first

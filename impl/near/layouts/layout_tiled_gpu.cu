@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tiled and tiled_split on the device: tile_gpu.cuh; split: a box with itself in one kernel (written),
 // with its neighbours in a second one (added), the paper's reference [10]. tiled of dense boxes with mutual
 // lists sums each pair of boxes once (mutual_gpu.cuh).

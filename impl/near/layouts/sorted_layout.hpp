@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What ranges and tiled share: places and charges sorted into the order of slots, and each box's
 // neighbourhood as runs of them. O(points + runs) bytes.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Points and charges in the order of the boxes' slots, an array a coordinate, as vectors read them.
 //
 // Mixed precision (T double, V float): a coordinate becomes high + low, two floats, about `centre`; that is

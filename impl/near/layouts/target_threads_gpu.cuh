@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Kernels with a thread a target (indexed: a thread a box; ranges: a few a target), for the layouts that
 // differ only in where a thread finds its sources. A Feed calls add(k, x, y, z, charges) for the sources
 // k = 0 ... m - 1 of a target.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bodies of target_threads_gpu.cuh; included by the files that instantiate them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The caller's points and charges of a near field: near_plan_gpu.cuh.
 #include "near/plan/near_plan_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The sums of a near field on their way to the caller: near_plan_gpu.cuh.
 #include "near/plan/near_plan_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Strided arrays of either real type, copied in blocks; overlaps found exactly.
 #include "near/plan/caller_views.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Between the arrays of a near field's caller and those of its plan: checked copies in, sums out, and no two
 // of them in one place.
 #pragma once

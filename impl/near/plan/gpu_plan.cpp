@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The near field on a GPU: everything is done behind the table of libgraft_cuda.so; arrays of the caller go
 // there as they are, in whatever memory.
 #include "backend/gpu_library.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Several GPUs, see gpu_plans.hpp. Every part is a plan of libgraft_cuda on a device of its own, which
 // takes its points out of the caller's arrays and puts its sums there.
 #include "near/plan/gpu_plans.hpp"

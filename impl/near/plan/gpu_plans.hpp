@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The near field on one GPU, and on several of one host: its targets cut by pairs, each GPU with the points
 // it needs.
 #pragma once

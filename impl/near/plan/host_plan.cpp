@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The near field on this host: contiguous copies of the caller's arrays in the arithmetic's type, and a
 // layout, in units of their own (near_units.hpp).
 #include "backend/free_memory.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See look_at_sums_gpu.cuh. One read of every sum.
 #include "near/plan/look_at_sums_gpu.cuh"
 

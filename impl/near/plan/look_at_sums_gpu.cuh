@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A look at a near field's sums before they come to the caller: the first that would be no finite number.
 #pragma once
 

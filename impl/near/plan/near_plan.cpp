@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The plan's life: checks, boxes, the choice of a layout, executions.
 #include "near/plan/near_plan.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A near field that is summed again and again: the boxes and lists of a caller, its points, a layout.
 //
 // Invariants: the plan owns copies of the structure and the coordinates (the caller's arrays may go after

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The near field's part of libgraft_cuda.so's table: near_table.hpp.
 #include "near/copies/collect_gpu.cuh"
 #include "near/plan/near_plan_gpu.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A near-field plan on one device: the caller's arrays in any layout, a structure, a layout
 // (near_table.hpp).
 //

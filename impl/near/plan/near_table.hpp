@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What host code may ask of near fields on a GPU: part of the table of libgraft_cuda.so
 // (backend/gpu_library.hpp). A plan is one structure with one layout on one device.
 //

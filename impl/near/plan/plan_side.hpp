@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a plan needs of the place where it computes: this host, or a GPU.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many lanes of a warp share the sources of a target in the layout `ranges` on a GPU: the rule by which
 // near/layouts/layout_ranges_gpu.cu launches, and from which near_terms_gpu.cpp knows how many sources a lane
 // meets one after another.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which sources may stand where a target is, or too close to it to be told: those in the bounding box of the
 // targets, or next to it. See tile_gpu.cuh.
 #include "near/tiles/tile_gpu.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which loop, for which instruction set: see tile.hpp.
 #include "near/tiles/tile_choice.hpp"
 

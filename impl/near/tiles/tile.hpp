@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The inner loops of the vector layouts: some targets against runs of sources, compiled once per instruction
 // set. Which loop fits is asked once per layout; the layouts differ only in where the arrays come from.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tiles of a block: all threads of a block sum the targets of one box (tile_blocks_gpu.cuh).
 //
 // A box of n targets takes L = ceil(n / T) lanes, T targets to a lane in registers, and the block's threads

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which boxes of the tiled layouts take a whole block of threads each (tile_block_gpu.cuh), beside the
 // warps of tile_gpu.cuh: where every number of targets a lane has code, those that model::best_tile_shape
 // gives one. Sorted by T within windows of boxes, as warps are.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a file tile_<type>_<forms>.cpp exports: the loops of one kind of number and some of the forms.
 // tile.cpp puts them together. Only there to keep each compilation short.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tiled layouts on the device: which lanes of which warp sum which targets.
 //
 // A box's targets stand in P lanes of a warp, T to a lane in registers; Y lanes sum different sources for

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loops of tile.hpp. Read once per instruction set, see forces/p2p/pair.hpp.
 //
 // A block of targets stays in registers while vectors of sources pass. Sums of up to `chunk` sources are kept

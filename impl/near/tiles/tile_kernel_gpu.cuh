@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The bodies of tile_gpu.cuh; included by the files that instantiate them.
 //
 // Slots a pair, laplace in fp32: 3 differences, 3 for r^2, MUFU.RSQ, 3 products, 1 + 3 sums = 14 with

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See tile_rule.hpp.
 #include "near/tiles/tile_rule.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the tiled layout on a GPU asks of a whole structure before it gives boxes their shapes
 // (tile_schedule_gpu.cu), so that parts of it get those of the whole.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Shapes of boxes, and their order: tile_gpu.cuh. Host code. All units of a box have one shape: a rest of
 // few targets in a shape of its own walks over all sources for little work (measured: 10 to 32 % slower).
 #include "near/tiles/tile_blocks_gpu.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See tile_shapes.hpp.
 #include "near/tiles/tile_shapes.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which lanes of a warp sum which targets of a box in the tiled layouts on a GPU: the rule by which
 // near/tiles/tile_schedule_gpu.cu makes its warps, and from which near_terms_gpu.cpp knows how many sources a
 // lane meets one after another.

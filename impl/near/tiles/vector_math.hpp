@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The arithmetic behind radial.inc for Highway vectors. Read once per instruction set, see forces/p2p/pair.hpp.
 //
 // The fast root and its series are those of forces/vector_ops.hpp, with the estimate set to 0 where the pair is at

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See replica_field.hpp. First part: moments, the polynomial and its field.
 #include "periodic/replicas/replica_field.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Periodic boxes by replicas: near images of the box act as they are, and this is the field of all the
 // others, and of the uniform background, by moments of the whole box.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See replica_field.hpp. Second part: which images are near, and the sums over all others, by Ewald's way.
 //
 // With B_0 = erfc(a n) / n, B_l+1 = -B_l' / n:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A lattice sum, fourth part: replicas. See periodic.hpp, replica_field.hpp.
 #include "core/error.hpp"
 #include "periodic/periodic.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Regular solid harmonics R_lm = r^l P_lm(cos theta) exp(i m phi) / (l + m)!, by recurrence.
 //
 //     R_(l+1)(l+1) = -(x + i y) / (2l + 2) R_ll

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All pairs measured, see bench_table.hpp.
 #include "backend/guard_gpu.cuh"
 #include "study/bench/bench_table_gpu.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The measurement of whole force evaluations, see bench_force.hpp.
 #include "study/bench/bench_force.hpp"
 

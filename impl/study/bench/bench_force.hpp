@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whole force evaluations, measured again and again: one input, made here, in arrays on the host or on the
 // device that this file owns; times of each stage, and errors against the reference where asked for.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Layouts timed, see bench_near.hpp.
 #include "study/bench/bench_near.hpp"
 

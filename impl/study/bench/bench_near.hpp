@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The near field of evenly distributed points timed layout by layout: what `graft bench p2p --density` shows
 // and what the calibration of the models measures.
 //

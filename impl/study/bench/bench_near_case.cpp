@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Even points in a grid of boxes, see bench_near.hpp.
 #include "study/bench/bench_near.hpp"
 

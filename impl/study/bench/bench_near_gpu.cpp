@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The layouts of a GPU timed through libgraft_cuda's table, see bench_near.hpp.
 #include "study/bench/bench_near.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The paper's serial baseline: sources of the neighbourhood are extracted for each target, then the kernel
 // once for each of them. Plain numbers, one thread; kernels with one real charge and the potential only.
 #include "study/bench/bench_near.hpp"

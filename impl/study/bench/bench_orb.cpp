@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Arguments to a request, through the device's table (orb_table.hpp); see bench_orb.hpp.
 #include "study/bench/bench_orb.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ORB on a GPU measured: what `graft bench orb --backend gpu` prints.
 #pragma once
 

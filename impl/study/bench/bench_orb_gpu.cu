@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Measuring device ORB, and checking in the same run what it made: see bench_orb.hpp.
 #include "study/bench/bench_table_gpu.cuh"
 

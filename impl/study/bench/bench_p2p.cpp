@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Measuring the kernels, see bench_p2p.hpp.
 #include "study/bench/bench_p2p.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How fast the kernels run on this machine, next to what the machine can do.
 //
 // The bound of P2P: the arithmetic instructions of its compiled inner loop per pair, over the rate of a loop

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Points of the ORB measurements, made on the device from a seed and their index.
 #pragma once
 

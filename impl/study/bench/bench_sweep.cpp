@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Measuring the loops over records, see bench_sweep.hpp.
 #include "study/bench/bench_sweep.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How fast the loops over records run on this machine, next to what its memory can do: the numbers of
 // rehmann2022's rooflines (section 4.3, figures 10-14).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Measurements of a device as the core reaches them, in libgraft_cuda_study's table: rates of the hardware that
 // bound the kernels, the link to the host, and (appended by whoever measures more) the kernels themselves.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table of measurements, see bench_table.hpp.
 #include "study/bench/bench_table_gpu.cuh"
 

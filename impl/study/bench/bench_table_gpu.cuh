@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Timing on the device for the measurements of bench_table.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The point sets that measurements make, one body for host and device: point i depends on the seed and i
 // alone.
 //

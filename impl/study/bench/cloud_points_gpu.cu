@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Point sets made on the device, see cloud_points.hpp: 2^30 points in a fraction of a second, and none of
 // them on the host.
 #include "study/bench/bench_table_gpu.cuh"

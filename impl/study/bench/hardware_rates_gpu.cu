@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the hardware can do: bandwidths of the device's memory, issue rates, launches; see bench_table.hpp.
 #include "backend/guard_gpu.cuh"
 #include "core/timer.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Transfers between host and device, and between devices, by size; see bench_table.hpp.
 #include "backend/guard_gpu.cuh"
 #include "study/bench/best_of.hpp"

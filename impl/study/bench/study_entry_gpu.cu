@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The one symbol of libgraft_cuda_study.so: the table of libgraft_cuda.so with benches, and the papers' kernels beside ours.
 #include "engine/gpu/library_table_gpu.hpp"
 #include "study/bench/bench_table.hpp"

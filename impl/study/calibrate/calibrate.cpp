@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What of the machine is measured, see calibrate.hpp.
 #include "study/calibrate/calibrate.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Measuring this machine for its machine file (model/machine.hpp), and the models as capi reaches them.
 //
 // Every figure is the best of a few rounds, no more than it takes for two to agree. From 8 threads on, what one

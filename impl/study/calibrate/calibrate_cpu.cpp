@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The CPU's rates, see calibrate.hpp.
 #include "study/calibrate/calibrate.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The GPU's rates and its link's, through libgraft_cuda's table; see calibrate.hpp.
 #include "study/calibrate/calibrate.hpp"
 

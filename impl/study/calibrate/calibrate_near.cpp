@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See calibrate_near.hpp. Kernels first, dense, from the first-level cache: seconds of a vector's lane and of
 // a plain loop's pair; on a GPU, of a pair where there are enough, and of one thread's step. Then each layout
 // on structures that differ in what its terms count: small ones for what a call takes, sparse ones for boxes,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Measuring the near field's layouts for the machine file (model/near_machine.hpp).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What orthogonal recursive bisection takes on the GPU, from its own measurement (bench/bench_orb.hpp):
 // two sizes each, so that what a level takes whatever its size is told from what a byte takes. See
 // calibrate.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See near_fit.hpp.
 #include "study/calibrate/near_fit.hpp"
 

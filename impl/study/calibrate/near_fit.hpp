@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From measured layouts to the numbers of NearMachine: least squares of relative errors, no term below 0.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // gaburov2010's evaluation (section 3.2.3, lists 3.3 and 3.4): a block a group, a thread a particle of it.
 //
 // Nodes: each thread loads one cell of the list into shared memory, barrier, all threads meet all of them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // liu2022's 1-D kernels, see liu_1d_gpu.cuh.
 #include "study/papers/liu_1d_gpu.cuh"
 

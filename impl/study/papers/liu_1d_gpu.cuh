@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // liu2022's 1-D kernels (section 4.1): a thread a pair of target leaf and source node or leaf.
 //
 // Our target leaves are the groups. A thread goes through the targets of its group; for each it sums over its

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // liu2022's 2-D kernels, see liu_2d_gpu.cuh.
 #include "study/papers/liu_2d_gpu.cuh"
 

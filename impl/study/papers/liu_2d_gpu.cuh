@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // liu2022's 2-D kernels (section 4.2): a block a target leaf and BX source nodes or leaves.
 //
 // Threads (x, y): those with x = 0 load a target, those with y = 0 a source; each thread then works on one

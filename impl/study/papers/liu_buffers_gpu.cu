@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Buffers, streams and kernels of liu2022, see liu_buffers_gpu.cuh.
 #include "study/papers/liu_buffers_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // liu2022's way to feed the GPU (sections 3.2 and 4): the host collects interactions in buffers, and each
 // full buffer is a copy and a kernel.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See liu_fed_lists_gpu.cuh. Bytes an interaction: 4 to the host, 8 back (2-D: 4 and 4 / BX).
 #include "study/papers/liu_fed_lists_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // liu2022's kernels from lists on the device as he feeds them (section 4): the host has the lists, collects
 // interactions in buffers and sends each full one (liu_buffers_gpu.cuh). Deck key study.buffer.
 //

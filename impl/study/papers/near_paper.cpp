@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The formulas, see near_paper.hpp; the fits are in near_paper_fit.cpp.
 #include "study/papers/near_paper.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The performance model of p2p-data-replication for the near field of a 2-D MLFMA: what its two layouts cost
 // and what the second gains, from N, the tree's height L, t (points of the fullest box), D = N / 4^(L-1)
 // (mean) and CT (the clustering threshold, which the padding is made for).

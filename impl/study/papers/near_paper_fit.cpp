@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Least squares for the constants of near_paper.hpp.
 #include "study/papers/near_paper.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The run-time model of orthogonal recursive bisection as rehmann2022 states it: section 4.4, equations 12
 // to 16.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The run time of Graft's own ORB on a GPU (decompose/orb/gpu/orb_gpu.cuh): rounds of up to four levels, in which
 // no record moves, and one multi-way partition at the end of each.
 //

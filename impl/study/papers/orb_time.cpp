@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See orb_time.hpp.
 #include "study/papers/orb_time.hpp"
 

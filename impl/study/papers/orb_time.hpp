@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The run-time model of orthogonal recursive bisection put right: what a count really reads, how many
 // bisections there really are, what the partition costs, what a launch costs.
 //

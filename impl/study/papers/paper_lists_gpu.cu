@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Packing for the papers' list kernels and back, see paper_lists_gpu.cuh.
 //
 // Bytes: 32 read and 16 written a particle, 24 and 32 a target, about 100 and 64 a cell; 16 and 24 a target

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the papers' list kernels read: particles, cells and sums in single precision, as their authors had
 // them.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The papers' kernels from interaction lists, selectable beside ours (evaluate_gpu.cuh).
 //
 // All take what DeviceEvaluator::evaluate takes and do the same: set (or add to, how.add) the field of the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The schedule of rehmann2022's GPU version (his figures 21, 23 and 25): the host bisects, the device counts
 // and partitions; times by step, launches and bytes.
 #include "study/papers/rehmann_bench_gpu.cuh"

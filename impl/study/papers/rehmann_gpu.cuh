@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rehmann2022's ORB on the GPU, as he describes it: bisection by the host on counts of the device, chapter 6.
 //
 // Coordinates in single precision, columns or rows; `count <= cut` goes left. The kernels are his listings 9,

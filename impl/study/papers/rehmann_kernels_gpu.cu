@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rehmann2022's kernels: count-left of listings 9 (a cell), 10 (all cells of a level), 11 (warp primitives),
 // make-axis, and the partition of section 6.7.
 //

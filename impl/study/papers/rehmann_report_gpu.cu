@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a measurement of rehmann2022's variants says, and its checks: every point in its part's box, none
 // lost.
 #include "study/papers/rehmann_bench_gpu.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // thuering2023's all-pairs kernel in his three stages (sections 4.1 and 5.3.1, after Nyland et al. 2007).
 //
 // A thread a target, one after the other all sources, each read as one (fp64: two) 128-bit words. Stage 0:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See use_variants_gpu.cuh.
 #include "study/papers/use_variants_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The papers' kernels put beside ours (forces/variants_gpu.cuh).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Stacks, switches, and what the sanitizers must be told about them.
 #include "study/simulate/fiber.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fibers: light tasks with stacks of their own that one thread runs in turn (POSIX ucontext).
 //
 // All stacks lie in one mapping whose untouched pages cost nothing, so 65,536 fibers need neither as many

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See simulate_balance.hpp.
 #include "study/simulate/simulate_balance.hpp"
 

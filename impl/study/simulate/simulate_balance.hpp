@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A balancing on ranks that are not there: what the four strategies cost on P ranks of a machine of given
 // latency, bandwidth and speed. The study of liu2022 section 2.1.3 and 2.3, with the balancer that real ranks
 // use.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Forces on ranks that are not there: what one force evaluation over P simulated ranks sends and waits, for
 // either way of the exchange.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How a function of a simulated rank's table runs: its rank's clock is stopped, exceptions become a status.
 #pragma once
 

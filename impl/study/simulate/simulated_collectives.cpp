@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a collective does once all its ranks are there: the data moves, the clocks too.
 #include "study/simulate/simulated_state.hpp"
 

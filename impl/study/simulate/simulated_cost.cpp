@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The collectives' message patterns, one round after the other.
 #include "study/simulate/simulated_cost.hpp"
 

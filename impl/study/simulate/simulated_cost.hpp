@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a collective costs on a network where a message of b bytes takes alpha + beta b (Hockney's model).
 //
 // Each rank has one port each way: a message keeps its sender busy for alpha + beta b and sets its receiver's

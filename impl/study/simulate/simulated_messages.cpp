@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages between simulated ranks: buffered sends, one port each way.
 #include "study/simulate/simulated_call.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The scheduler of simulated ranks: whose turn it is, what the clocks say, when nobody can go on.
 #include "study/simulate/simulated_state.hpp"
 

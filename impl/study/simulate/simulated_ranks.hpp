@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks that are not there: every rank is a fiber of the calling thread with a clock of its own, so that the
 // distributed algorithms run unchanged on tens of thousands of ranks of a machine of given latency and
 // bandwidth.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The inside of the simulator: ranks, groups, calls that wait, messages on their way.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The functions of a simulated rank's table: rendezvous of collectives, failures.
 #include "study/simulate/simulated_call.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See argument_reader.hpp.
 #include "study/tools/argument_reader.hpp"
 

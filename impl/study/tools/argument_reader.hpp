@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Arguments of a tool by name, with defaults and ranges; every one must be asked for, so that none is
 // overlooked.
 #pragma once

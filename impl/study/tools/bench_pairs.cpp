@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All pairs on a GPU as JSON, see bench_pairs.hpp.
 #include "study/tools/bench_pairs.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `bench` with what: p2p and backend: gpu. All pairs on a GPU beside what the GPU can do, as JSON.
 #pragma once
 

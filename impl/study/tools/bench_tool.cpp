@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `bench` by its arguments, the kernels' rates as JSON; see bench_tool.hpp.
 #include "study/tools/bench_tool.hpp"
 

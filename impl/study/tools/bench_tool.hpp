@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tool "bench": rates of kernels and loops.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tool "force": whole force evaluations.
 #pragma once
 

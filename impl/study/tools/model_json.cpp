@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See model_json.hpp.
 #include "study/tools/model_json.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Arguments of the models from text, their answers as JSON, CSV or YAML; see model_tool.hpp.
 #include "study/tools/model_tool.hpp"
 

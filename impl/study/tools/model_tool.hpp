@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // run_tool("model"): run-time models of a machine given by its numbers, and the measuring of those numbers.
 #pragma once
 

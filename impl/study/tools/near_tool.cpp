@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The near field layout by layout, see near_tool.hpp.
 #include "study/tools/near_tool.hpp"
 

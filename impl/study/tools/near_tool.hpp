@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The near field layout by layout: `graft bench p2p --density` and its like, through run_tool("bench").
 #pragma once
 

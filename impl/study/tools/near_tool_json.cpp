@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See near_tool_json.hpp.
 #include "study/tools/near_tool_json.hpp"
 

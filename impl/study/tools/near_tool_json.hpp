@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What bench p2p --density was asked and found, and that as JSON.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Arguments of a study from text, its result as JSON.
 #include "study/tools/simulate_tool.hpp"
 

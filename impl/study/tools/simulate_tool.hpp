@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // run_tool("simulate"): one balancing, or one force evaluation, on simulated ranks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rates of the loops over records, see sweep_tool.hpp.
 #include "study/tools/sweep_tool.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `bench` with what: sweep. The loops that ORB is made of against the bandwidth of this machine, as JSON.
 #pragma once
 

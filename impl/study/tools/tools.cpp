@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // See tools.hpp.
 #include "study/tools/tools.hpp"
 

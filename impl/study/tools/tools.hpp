@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tools that measure, by name: arguments as (key, text) pairs, answers as JSON. The study library's one function calls them.
 #pragma once
 

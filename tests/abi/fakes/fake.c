@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Libraries that are not quite Graft; FAKE chooses which. */
 #include <graft/api.h>
 

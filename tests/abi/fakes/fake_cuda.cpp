@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Libraries that stand for libgraft_cuda.so; FAKE_CUDA chooses which. Marks the process when it is opened.
 #include "backend/build_id.hpp"
 #include "backend/gpu_library.hpp"

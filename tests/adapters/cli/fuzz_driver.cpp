@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A main() for LLVMFuzzerTestOneInput where libFuzzer is not available: mutates good inputs for a number of
 // seconds. Usage: fuzz_snapshot [-max_total_time=SECONDS] [-seed=N]   (libFuzzer's spelling)
 #include "ic/initial_conditions.hpp"

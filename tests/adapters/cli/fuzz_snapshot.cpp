@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fuzz entry for the snapshot readers and orbit tables: any bytes give a snapshot or an Error, nothing else.
 // The first byte picks the reader, the rest is the input. Built with clang it is a libFuzzer program
 // (-fsanitize=fuzzer); with another compiler fuzz_driver.cpp brings a main() with mutations of its own.

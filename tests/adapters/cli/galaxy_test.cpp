@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The galaxy: masses, profiles, virial equilibrium, and that it stays as it is under direct-sum gravity.
 #include "ic/disc_field.hpp"
 #include "ic/initial_conditions.hpp"

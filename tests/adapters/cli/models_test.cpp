@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Initial conditions against the analytic models they claim to be.
 #include "ic/initial_conditions.hpp"
 #include "ic/random.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Pictures: the map keeps mass, particles land where they should, colours rise in lightness, the PNG decodes.
 #include "ic/initial_conditions.hpp"
 #include "picture/colour_map.hpp"

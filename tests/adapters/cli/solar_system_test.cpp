@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Orbits: Kepler's equation, elements and back, masses, the frame, the pair of Pluto and Charon, the belt.
 #include "ic/kepler.hpp"
 #include "ic/random.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Helpers of the command's tests: scratch folders, Kolmogorov-Smirnov distance, direct sums. Shares no code
 // with what is tested.
 #pragma once

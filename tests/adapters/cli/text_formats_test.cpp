@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CSV, HDF5 and VTK files: exact round trips, clear errors, atomic writes.
 #include "snapshot/csv.hpp"
 #include "snapshot/error.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tipsy files against hand-laid bytes, both byte orders, and every way of being cut short.
 #include "snapshot/error.hpp"
 #include "snapshot/formats.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The C++ header against sums written here, compiled as C++17 and as C++20.
 #include <graft/graft.hpp>
 

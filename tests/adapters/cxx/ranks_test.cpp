@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The C++ header over many ranks: communicators, domains, migration. Threads are the ranks.
 #include <graft/graft.hpp>
 

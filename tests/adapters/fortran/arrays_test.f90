@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Arrays described by their address: host memory here (a GPU's is examples/19_device.f90), in one call and in two halves.
 program arrays_test
     use, intrinsic :: iso_c_binding

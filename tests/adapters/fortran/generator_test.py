@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """generate_bindings.py takes over every entry, member and constant of the headers, and refuses what it cannot read.
 
 usage: generator_test.py GENERATOR INCLUDE_FOLDER

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Writes a C file and a Fortran program that compare size and member offsets of every bind(C) type of graft_c.f90.
 
 The C side asks the C compiler (sizeof, offsetof), the Fortran side asks the Fortran compiler (c_sizeof, c_loc), so the

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Module graft against a direct sum written here. Compiled once per set of compiler flags (default kinds, 8-byte
 ! integers, 8-byte reals), so the declarations below use default kinds on purpose. Exit status 1 names what failed.
 program module_test

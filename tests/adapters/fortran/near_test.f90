@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Module graft_near: arrays of every kind and stride, complex numbers, own boxes counted from 1, boxes made by the library, a
 ! plan's life and its ends.
 program near_test

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Module graft on ranks: one rank here (its communicator is an in-process one); many in the MPI tests. Compiled once per
 ! set of compiler flags, so the declarations use default kinds on purpose.
 program ranks_test

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Module graft_sections: sections of derived types and strided sections give what module graft gives on plain
 ! copies, and are not copied (the results arrive in the section). Fortran 2018.
 program sections_test

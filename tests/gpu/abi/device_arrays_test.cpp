@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Arrays in device memory through the table: the same bits as host arrays give, in any mix and layout;
 // pointers that are not what the caller says are refused by name.
 #include "device_host.hpp"

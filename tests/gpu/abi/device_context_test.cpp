@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The host's CUDA context: none is made where a host has none, the one that is current stays, and one that
 // the host has made by the driver's interface is worked in. Other processes do what must begin without a
 // context.

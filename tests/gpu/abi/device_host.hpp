@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A host on the GPU that knows Graft by its table only: device columns, a stream, a context; or a skip.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Contexts on a GPU through the table: streams, two halves, several contexts at a time, the steady state, and
 // failures that a context survives.
 #include "device_host.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a host does to its GPU while Graft has memory there: it resets the device, destroys a context of its
 // own, ends without destroying its plans. Each in a process of its own.
 #include "device_host.hpp"

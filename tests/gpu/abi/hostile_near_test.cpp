@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Near fields as hosts might ask for them: arrays at any address and stride in any memory, points that are in
 // no box, charges that are not finite; against a plain double loop.
 #include "hostile_scene.hpp"

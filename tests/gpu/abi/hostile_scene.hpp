@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random calls as hosts that mean no good might make them: sizes around powers of two, heaps, far clumps,
 // numbers of all magnitudes, odd strides in any kind of memory, bytes around them that nobody may touch.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random calls (GRAFT_TEST_SCENES of them, from GRAFT_TEST_SEED): each by the CPU, by the GPU and, on some
 // targets, by sums in long double; refused calls are refused alike and write nothing.
 #include "hostile_scene.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What hosts do to a library on a GPU without meaning harm: streams in capture, arrays of two devices, a
 // device reset, fork, page-locked halves of arrays, memory that others have taken, hundreds of contexts.
 #include "device_host.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory that the library keeps for the next owner: given out again, bounded, given back when memory is
 // short.
 #include "backend/block_cache_gpu.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Device primitives against the standard library.
 #include "backend/primitives_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Order between a queue's stream and one beside it, which one event makes for all of their meetings.
 #include "backend/side_stream_gpu.cuh"
 

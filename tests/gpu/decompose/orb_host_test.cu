@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What goes with device ORB: host arrays, measurements, bad values, the steady state.
 #include "orb_scene.cuh"
 #include "study/bench/bench_table.hpp"

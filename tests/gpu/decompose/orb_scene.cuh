@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Point sets, and device ORB against the CPU's level strategy on them.
 #pragma once
 

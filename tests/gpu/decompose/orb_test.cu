@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Device ORB against the CPU's level strategy: the same cells to the last bit, the same order of points.
 #include "orb_scene.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ORB over several ranks with each rank's points on a GPU: the CPU's distributed run to the bit. Ranks go
 // round the GPUs there are. Needs libgraft_cuda.so beside the program (or GRAFT_CUDA_LIBRARY).
 #include "../../unit/decompose/gpu_runs.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a host needs that does not wait for the engine: a poll, an event, results that are never repeated, its own
 // memory, and that memory back.
 #include "engine_scene.cuh"

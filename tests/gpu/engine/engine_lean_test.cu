@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Particles that nearly fill the device: the bits of a computation with plenty of memory, whatever happens on
 // the way (rooms too small, cells too deep, bad values, host arrays), in as much memory as the model says. At
 // full size: GRAFT_LEAN="1.3e8 2.7e8" gpu_engine --gtest_filter='EngineLean.Model' prints model and peak.

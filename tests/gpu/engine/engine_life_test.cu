@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the engine promises beside numbers: errors, memory, no waiting, no allocation, graphs, unit charges.
 #include "engine_scene.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory of the engine: less of it means more batches and the same bits; too little is an error that says how
 // much, and the engine lives on. Lists kept over steps: used as long as they hold, built anew when they do
 // not.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Particles in the layouts that hosts have, in host or device memory, through the engine's table; the CPU's
 // solver beside it.
 #pragma once

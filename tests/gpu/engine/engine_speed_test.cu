@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Whole force evaluations, timed by events: data on the device, single precision. Prints a table; sizes and
 // settings by GRAFT_ENGINE_SPEED, e.g. "plummer:1e6:64:64:2:1e-3 uniform:8e6:64:64:2:1e-3"
 // (shape:n:leaf:group:order:accuracy, a 0 leaf or group: the GPU's own; "plummer" ends at 99.9 % of the mass,

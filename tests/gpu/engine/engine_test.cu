@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The engine against the CPU's solver: methods, precisions, criteria, softening, orders, subsets, layouts.
 #include "engine_scene.cuh"
 

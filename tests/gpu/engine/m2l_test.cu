@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Deck key local on the GPU, through the engine: the CPU's field, the error it is without, and everything the
 // engine promises (batches, graphs, kept lists, subsets, points) with it.
 #include "engine_scene.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages of the in-process ranks between memory of GPUs and of the host.
 
 #include "library_fixture.hpp"

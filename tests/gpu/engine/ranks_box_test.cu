@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Periodic boxes over ranks with GPUs, in process as in ranks_force_test.cu: against one process on the CPU.
 #include "../../unit/periodic/periodic_scene.hpp"
 

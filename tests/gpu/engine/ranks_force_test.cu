@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Forces over ranks with GPUs, in process: threads as ranks, each on GPU rank % count, through the Solver and
 // the built libgraft_cuda. Against one rank on a GPU, the CPU over the same ranks, and all pairs.
 #include "../../unit/engine/ranks_scene.hpp"

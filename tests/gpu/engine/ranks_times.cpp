@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Time of a step over GPUs of one host: threads as ranks, or under `mpiexec -n RANKS` processes, each with
 // its GPU and its part of a Plummer sphere, or of a periodic box of charges that planes cut. ranks_times
 // RANKS PARTICLES [CALLS] [ACCURACY] [host|device] [plummer|box]; arrays in the host's memory, or in the

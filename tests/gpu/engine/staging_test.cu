@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Arrays of the host on their way to the device: every byte arrives, also where slots are used again; and the
 // host packs a chunk while those before it travel.
 #include "core/timer.hpp"

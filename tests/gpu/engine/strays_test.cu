@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bodies absurdly far from the others, softening lengths absurdly longer than the system, and results that are no
 // finite numbers: right as the CPU's and as a plain sum in long double, or VALUE in the CPU's words.
 #include "engine_scene.cuh"

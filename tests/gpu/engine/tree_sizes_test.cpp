@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tree.sizes on a GPU: forces stay right while leaves, groups and blocks are tried, and what is told is
 // there.
 #include "bodies.hpp"

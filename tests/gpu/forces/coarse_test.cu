@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Targets that the frame of their group is too coarse for: close pairs in wide groups, heaps and clumps
 // beside far ones, frames made small by a far source. Against the CPU's kernels in double over the same
 // lists.

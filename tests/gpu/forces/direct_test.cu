@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // All pairs on the device against the reference sum on the host, which shares no code with it.
 #include "forces/evaluate_gpu.cuh"
 #include "reference/direct_sum.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Evaluations of one scene on the device, and what they are compared with.
 #pragma once
 

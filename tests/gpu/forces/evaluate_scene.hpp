@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A force computation up to its lists, on the host and copied to the device, with the sums that the device
 // must give: the CPU kernels' in double over the same lists, and what rounding in float may cost.
 #pragma once

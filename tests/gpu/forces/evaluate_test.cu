@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // P2P and M2P from lists on the device against the CPU's kernels in double over the same lists.
 #include "evaluate_fixture.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Far cells as polynomials on the device: the cut is the CPU's, entry by entry, and so are the sums.
 #include "device_fixture.cuh"
 #include "evaluate_scene.hpp"

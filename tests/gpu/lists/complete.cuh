@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Unit charges: what a group's lists hold, summed over entries, must be every particle once.
 #pragma once
 

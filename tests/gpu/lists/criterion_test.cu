@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The criterion that the device computes has the bits of the host's.
 #include "device_scene.cuh"
 

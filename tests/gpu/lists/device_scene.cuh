@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The host's scene (tests/unit/lists/scene.hpp) and the same on the device.
 #pragma once
 

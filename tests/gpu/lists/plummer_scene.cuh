@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A Plummer sphere with real moments and the force-error MAC, for timings: as a user's first computation.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lists as runs hold what the lists hold, in fewer and longer pieces.
 #include "complete.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Far cells that super groups share: in no group's list, far for the box around all their groups, and with
 // the groups' own lists just what the lists are without sharing. Lists that are cut while they are built.
 #include "device_scene.cuh"

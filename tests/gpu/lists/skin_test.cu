@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lists with a skin stay right while particles move within it, and the watch sees when they do not.
 #include "device_scene.cuh"
 

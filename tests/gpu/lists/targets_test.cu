@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Targets that the device makes: the host's groups, in its order, with its boxes.
 #include "device_scene.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every walk on the device gives the host's lists, group by group, for every criterion.
 #include "device_scene.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Times of every walk, beside the floors; prints a table. Disabled by default: it takes seconds.
 // gpu_lists --gtest_also_run_disabled_tests --gtest_filter='*Times*'
 #include "plummer_scene.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Moments and expansions on the device, every number byte for byte as the CPU makes them.
 #include "moments/moments_gpu.cuh"
 

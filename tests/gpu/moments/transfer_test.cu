@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Host moments to the device and back: nothing changes.
 #include "moments/moments_gpu.cuh"
 

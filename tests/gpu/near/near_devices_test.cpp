@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A near-field plan on one and on several GPUs of this host: the same bits, the times of both, arrays of the
 // host and of any of the GPUs, nothing allocated from the second execution on.
 #include "study/bench/bench_near.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Lanes of a warp that share the sources of a target (layout `ranges`): any number of them against a plain
 // nested loop, and the same bits every time. By itself the layout takes many for the few targets of a test.
 #include "layout_scene.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every near-field layout on the device against a plain nested loop.
 #include "layout_scene.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A billion pairs of random structure: every layout on the device against a plain nested loop in double, a
 // kernel of this test's own over the caller's arrays, a thread a target.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A near-field plan through the table of libgraft_cuda.so: arrays of any layout and place, added sums,
 // refusals.
 #include "layout_scene.cuh"

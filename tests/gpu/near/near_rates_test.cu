@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Rates of the near-field layouts over points a box: times by events, median of 5, useful pairs (a point with
 // itself included). Prints a table; what it asserts is only that all layouts agree.
 #include "layout_scene.cuh"

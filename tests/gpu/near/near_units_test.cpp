@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Near fields on a GPU in any unit of length and charge: the host's tests, of arrays of the host and of the
 // GPU.
 #include "library_fixture.hpp"

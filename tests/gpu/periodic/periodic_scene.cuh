@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Periodic boxes on the GPU: random charges, the oracle's sum, and what answers are compared by.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Periodic boxes on the GPU: the oracle's Ewald sum, Madelung constants, and the CPU's solver.
 #include "crystals.hpp"
 #include "periodic/ewald_waves.hpp"

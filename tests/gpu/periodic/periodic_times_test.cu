@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Times of periodic boxes against N, and by how much alpha may be off: printed, for
 // docs/lab/gpu/periodic.md.
 #include "../engine/engine_scene.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // gaburov2010 (Octgrav), figures 3.4 to 3.8 on our hardware: a galaxy of disc, bulge and halo (1:1:4),
 // quadrupoles, tight boxes, N_leaf = N_group = 64, arrays on the device.
 //

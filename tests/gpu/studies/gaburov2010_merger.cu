@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // gaburov2010's science rate: a merger of two galaxies with 8e5 particles, in particles a second (his: 1.6e6
 // on a GT200). Leapfrog of a host whose arrays stay on the device: the loop below launches its own kicks and
 // drifts on the stream that it gave to Graft, and never copies a particle.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // liu2022, chapters 3 and 4, on this GPU: his two kernels, his buffers, beside ours, over the same lists.
 //
 // usage: study_liu2022 [n] [theta] [all|1d|2d|buffers]    (3,000,000 Plummer bodies, theta 0.7,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the parts of study_liu2022 share: a scene on the device, times of kernels, how many run at once.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // study_liu2022 with `buffers`: the feed of deck key study.buffer, all sizes beside the model's.
 #pragma once
 

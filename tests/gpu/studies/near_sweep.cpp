@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The near field's layouts on one GPU, swept over points, points a box and dimensions: one process, so that
 // the device is begun once; host threads make all cases before the first is timed (pages that another thread
 // asks for make those of a plan late). Each case is one line of JSON, an answer of `graft bench p2p --backend

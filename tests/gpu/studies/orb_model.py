@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The run-time model of ORB on a GPU against the GPU: calibrates, then measures what it predicts. A table, model / measured.
 
 usage: orb_model.py GRAFT [--machine FILE] [--out FILE] [--json FILE] [--within SHARE]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ORB over in-process ranks, each with a GPU of its own (or shared, when there are fewer): time of one
 // partition and where it goes, on the GPUs or the CPU; every run checks the parts' sizes. Words: --n,
 // --parts, --ranks, --threads (of each rank), --cpu, --weights, --repeats. One line of JSON.

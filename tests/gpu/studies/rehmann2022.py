@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """rehmann2022's figures 22, 24, 26, 27 and 28 on this machine, as CSV on standard output, one section a figure.
 
 usage: rehmann2022.py GRAFT [--n N] [--cpu-n N] [--threads T] [--figures 22,24,26,27,28,count] [--json FILE]

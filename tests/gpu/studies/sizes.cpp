@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // N_leaf and N_group on a GPU, and the blocks of liu2022's kernels: a sweep over all, each beside what the
 // model says from one evaluation's counts, and what `tree.sizes` model and trial choose, with their regret.
 //

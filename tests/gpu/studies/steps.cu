@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the time of a force evaluation goes, step by step, each measured alone on data that lies on the
 // device: sort, tree (sort included), moments and expansions, targets, criterion, walk, P2P, M2P, and both
 // together.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the studies share: particles in arrays on the GPU or the host, timed force evaluations through the
 // public ABI, tables on the screen and JSON lines in a file.
 #pragma once

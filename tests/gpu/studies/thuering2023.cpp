@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // thuering2023 (N-body in SYCL), chapter 5 on our hardware: planets, moons and an asteroid belt in fp64,
 // without softening; all pairs and Barnes-Hut (theta 0.6, edge over distance, monopoles), arrays on the
 // device.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // thuering2023, figures 5.3 to 5.5 and 5.13 on the CPU: the octree's construction by levels and in two
 // phases, the top of 1 to 9 levels. Needs no GPU; on the GPU the same is part of study_thuering2023.
 //

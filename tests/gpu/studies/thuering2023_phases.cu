@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // thuering2023, figures 5.4 and 5.5 on a GPU: threads of the block that makes the top of the octree, and of
 // the block of each subtree.
 //

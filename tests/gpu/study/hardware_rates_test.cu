@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The hardware's rates are what a GPU of our day can have, and fit together.
 #include "device_fixture.cuh"
 #include "study/bench/bench_table.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // study.buffer on a GPU: forces stay right whatever is fed, `auto` ends with a size it keeps, and what is
 // predicted and measured is there.
 #include "bodies.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The papers' list kernels against the CPU's kernels in double over the same lists.
 #include "device_fixture.cuh"
 #include "../forces/evaluate_scene.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a GPU test needs: a queue on device 0, or a skip where there is none.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The driver's contexts in tests, by functions that are looked up: programs start where there is no driver,
 // too.
 #pragma once

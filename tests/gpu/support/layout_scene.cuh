@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Points in boxes and what their near field is, for tests of near layouts on the device: a plain nested loop
 // in double that shares no code with the library's kernels.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a GPU test needs that goes through the built libgraft_cuda as hosts do: its table and the number of
 // devices, or a skip where there is none.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What initcheck reports of a program without a fault (docs/lab/gpu/sanitizers.md): threads with a stream
 // each allocate memory, write all of it (a kernel, a copy, a memset) and read it in a kernel.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Tests in a process of their own: what they do to a device's contexts, the next test must not see.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hazards for racecheck to find, one a kernel: sanitize.py runs this to see that what it leaves out leaves
 // these in. Each thread reads what another one wrote to shared memory, without a barrier between.
 #include <cuda_runtime.h>

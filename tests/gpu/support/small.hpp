@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Small inputs for compute-sanitizer, which takes 10 to 100 times as long: with GRAFT_TEST_SMALL set, tests
 // take smaller sets, and one of several of their cases. Without it nothing changes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Trees built on the device, every array byte for byte as the CPU builds them.
 #include "geometry/morton.hpp"
 #include "tree/buckets.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Time of a build by events, step by step, beside the sort alone. Skipped unless GRAFT_TEST_SPEED is set to
 // the number of particles.
 #include "backend/primitives_gpu.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A host tree to the device and back: nothing changes, for both tree types.
 #include "tree/tree_gpu.cuh"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Clouds of particles that trees are compared on, CPU against GPU.
 #pragma once
 

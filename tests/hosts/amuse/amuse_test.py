@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The real AMUSE: Graft's worker and field in its Bridge, in SI units, beside AMUSE's own direct sums."""
 import time
 import unittest

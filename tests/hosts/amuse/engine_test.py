@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The adapter's numbers without AMUSE: fields against sums in NumPy, leapfrog, numbering of particles, and a bridge that makes
 AMUSE's calls in AMUSE's order (kick half, drift, kick, ...) on two engines."""
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The distribution's lmp, unmodified, with Graft from its deck's python block; and the C driver: the same numbers as LAMMPS's own
 coul/cut in its thermo output, on 1, 2 and 3 ranks; refusals are LAMMPS's errors. usage: deck_test.py LMP MPIEXEC DRIVER"""
 import os

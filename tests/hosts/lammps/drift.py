@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How well the energy is kept over 10 ps of NVE with Graft's Coulomb forces and with LAMMPS's own: molten salt (2,744 ions, 1 fs)
 and SPC/E water (3,000 atoms, rigid by SHAKE, 1 fs). Each method starts from one equilibrated state, which is kept in the folder (one
 for each seed).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Forces, energy, virial and per-atom energy through Graft in open boxes, against LAMMPS's own `coul/cut` with a cutoff beyond
 everything (the exact sum) and, for gravity, a direct sum by numpy. On any number of ranks: all see the same numbers."""
 import sys

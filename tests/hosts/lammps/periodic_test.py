@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The whole Coulomb interaction of periodic boxes through Graft, against LAMMPS's own Ewald sum: forces, energy of each atom and in
 all, pressure, triclinic and changing boxes; a short run beside pppm. About 3,000 atoms: molten salt and SPC/E water. The reference
 is `ewald 1e-8`; LAMMPS's erfc is a polynomial good to 1.5e-7, so that no accuracy brings its sums nearer than about 5e-7."""

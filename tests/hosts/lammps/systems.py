@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Atoms for the tests of LAMMPS with Graft, as data files and commands; forces in the order of ids.
 
 Everything is made from fixed seeds, by arithmetic that is the same in every LAMMPS version."""

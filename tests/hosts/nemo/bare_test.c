@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A host that opens graft_acc.so and is not NEMO: no error(), no warning(). Failures turn active results to
  * NaN, the host survives. */
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The real gyrfalcON with graft_acc.so against its own gravity. usage: gyrfalcon_test.py NEMO_ROOT (ACCPATH, GRAFT_LIBRARY set)
 
 A Plummer sphere of 2,000 bodies to t = 1, once with falcON's gravity (kernel P_0, which is Plummer's), once with Grav=0 and Graft's,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A NEMO in small: how it finds, opens and calls acceleration fields, learned from its sources
 // (acceleration.cc, loadobjDL.c, falcON's externacc.h and nbody.cc). Faithful in what a field can notice:
 // search in $ACCPATH or $POTPATH, dlopen with RTLD_LAZY and nothing else, handles never closed, names with up

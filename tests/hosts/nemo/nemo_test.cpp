@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // graft_acc.so in a NEMO in small (mini_nemo.hpp), against sums made here and conservation.
 #include "mini_nemo.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // GraftForce on OpenMM's CUDA platform against itself on Reference: the same sums at the same positions, in
 // all of the platform's precisions, after OpenMM has sorted its particles, in another box, with other
 // charges, from device arrays and through the host's memory. Skipped without a CUDA platform (openmm-cuda-12

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Energy drift of rigid SPC/E water in NVE with Graft's electrostatics beside OpenMM's PME, from the same states.
 
 usage: drift.py FOLDER_OF_MODULE [--cells 5] [--ps 4] [--starts 6] [--deck YAML] [--tolerance 1e-5] [--platform CPU] [--json]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // GraftForce without periodic images against NonbondedForce (NoCutoff on the Reference platform, which sums
 // all pairs in double precision), and what a Force of OpenMM must do: groups, energies alone, updates, XML,
 // errors that leave the Context usable.

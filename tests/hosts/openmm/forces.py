@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Forces and energy of Graft's electrostatics on about 3,000 atoms against OpenMM's Ewald sum (Reference platform, tolerance 1e-9), and
 what the adapter costs a call: rigid SPC/E water, and a sodium chloride melt.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // GraftForce with periodic images against NonbondedForce: Ewald sums on the Reference platform, whose
 // tolerance is set so tight that they are exact next to what is asked of us (rms force error 1e-5 of the rms
 // force; the sums agree to 1e-8 among themselves).

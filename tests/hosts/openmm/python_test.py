@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The Python module graft_openmm: a user's calls, against NonbondedForce. usage: python_test.py FOLDER_OF_MODULE FOLDER_OF_PLUGIN"""
 import copy
 import random

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The README's recipe: builds the plugin and the Python module from an installed, moved tree (the fixture of tests/install), installs
 them (below a DESTDIR) and runs the module's tests without GRAFT_LIBRARY. Not optimised, to be quick.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Systems and Contexts for the tests of the OpenMM plugin: rigid SPC/E water (Berendsen 1987), a sodium
 // chloride melt (charges of 1 e, Lennard-Jones of Smith & Dang 1994), random charges. Everything is made from
 // a seed; lengths in nm, energies in kJ/mol.

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Phantom in small with Graft's gravity beside a direct sum: forces and potentials at the start, the collapse, and its energy.
 program evrard_test
     use run

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! A Phantom in small, 1: the modules that adapters/phantom/graft_phantom.F90 uses, with Phantom's names, kinds and conventions
 ! (xyzh(4,:), fxyzu(4,:), massoftype, iphase of one byte whose sign says active, h <= 0 for the dead, default reals of 8 bytes).
 module dim

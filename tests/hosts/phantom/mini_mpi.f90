@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Phantom with MPI: a reduction over all tasks.
 module mpiutils
     implicit none

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! A Phantom in small, 3: derivs, energies and evolution in Phantom's order, with the two calls that phantom.patch adds, or a direct
 ! sum in their place, and Phantom's own check of the energy. Runs Evrard's collapse (Evrard 1988): a cold gas sphere, rho ~ 1/r.
 module run

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Phantom without MPI: a reduction over one task.
 module mpiutils
     implicit none

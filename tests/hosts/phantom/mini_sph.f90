@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! A Phantom in small, 2: density and pressure forces of an adiabatic gas. Variable h with its correction terms, artificial
 ! viscosity for shocks, M4 cubic spline. Price 2012 (JCP 231, 759): eqs. 10, 27-35; the sums are symmetric, so that momentum and
 ! energy are conserved by construction.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """phantom.patch by itself: shorter than 40 lines, four lines added and none taken away, and `patch` puts them where they belong in
 files that have the lines around them. usage: patch_test.py PATCH"""
 import pathlib

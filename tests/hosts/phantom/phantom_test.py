@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The real Phantom with Graft: a copy of its source is patched and built as adapters/phantom/README.md says.
 
 usage: phantom_test.py PHANTOM ADAPTER FORTRAN_MODULES LIBRARIES

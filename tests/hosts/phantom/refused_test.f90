@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! A Phantom compiled with an option that the adapter cannot serve: the first call must stop it.
 program refused_test
     use part

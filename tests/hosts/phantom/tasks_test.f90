@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Phantom in small with MPI: every task has particles of its own, one of them dead; forces, potential energy and the time step are
 ! those of all tasks' particles, by direct sum.
 program tasks_test

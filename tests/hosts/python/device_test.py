@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Arrays on a GPU through the package graft: work that is pending on the stream that an array names is waited for, and device memory
 comes from the host's pool. Exit status 77: no GPU. Only the driver is used: no CuPy."""
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Domains, balance, moves and near fields through the package graft, on one rank and on threads that stand for ranks, beside NumPy."""
 import threading
 import unittest

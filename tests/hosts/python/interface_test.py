@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The package graft beside the headers (numbers, structs, table), and what a context is told and tells: options, units, log, streams,
 memory, the two halves of a computation.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where the package graft looks for libgraft: never in a place that anybody can write to, never by searching.
 
 usage: library_test.py LIBGRAFT FOLDER_OF_THE_PACKAGE WORK_FOLDER

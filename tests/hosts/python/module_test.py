@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The package graft against sums in NumPy: all results, layouts, types, and its refusals."""
 import time
 import unittest

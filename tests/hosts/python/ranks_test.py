@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The package graft over the ranks of mpi4py: every rank hands over its particles and gets their accelerations, beside a sum in NumPy.
 
 usage: mpiexec -n P python ranks_test.py

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """REBOUND (the real one, from PyPI) with Graft's gravity against its own. usage: rebound_test.py [TestCase[.test]...]
        rebound_test.py drift BODIES STEPS      energies of a larger disc (docs/user/hosts.md), beside all pairs and REBOUND's own tree
 

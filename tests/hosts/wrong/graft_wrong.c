@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A libgraft whose forces are wrong: the real one's table, with every acceleration and force that compute,
  * compute_begin and field_at have written too large by two thousandths (twice as large in a GPU's memory). A
  * host test that passes with it (GRAFT_LIBRARY names it) does not look at the forces. Potentials and energies

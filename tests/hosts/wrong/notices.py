@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs a host's test with a libgraft whose forces are wrong (graft_wrong.c): the test must fail, and must have got as far as forces.
 usage: notices.py LIBRARY COMMAND..."""
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Three masses in a row, through the functions by name: exit status 0 when the middle one feels nothing. */
 #include <graft/functions.h>
 #include <graft/views.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The loader compiled into the host, with the library's path given. */
 #include "graft_loader.h"
 

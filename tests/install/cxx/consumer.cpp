@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A C++ host of the installed tree: two masses, by the table.
 #include <graft/functions.h>
 #include <graft/views.h>

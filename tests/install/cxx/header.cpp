@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The installed C++ header: loads the library and asks its version.
 #include <graft/graft.hpp>
 

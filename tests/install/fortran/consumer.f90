@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Three bodies on a line through the installed modules; exit status 1 when the forces differ from those on paper.
 program consumer
     use graft

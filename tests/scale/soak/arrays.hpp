@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The host's arrays in the layouts that hosts have, each in a buffer whose every other byte is watched.
 #pragma once
 

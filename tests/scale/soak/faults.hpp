@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the campaign lets go wrong: a host allocator that refuses its k-th call, a communicator whose k-th call
 // fails, a rank that leaves.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sums over all pairs in long double, by the textbook's formulas; with each the sum of absolute values, which
 // errors are measured by. Shares no code with what it judges.
 // Spline: Monaghan and Lattanzio 1985, potential as in Springel, Yoshida and White 2001 (appendix A).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A case of the soak campaign: a line of "key=value" words, and the particles that it asks for. Everything is
 // made from the line, so that a line alone repeats a case.
 #pragma once

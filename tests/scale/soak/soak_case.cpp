@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Runs cases of the soak campaign (tests/scale/soak.py): a line of words on standard input is a case, a line of
 // JSON on standard output what came of it. Whoever runs it watches for lines that do not come.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Blocks kept for the next owner: classes, which block is given out, the bound.
 #include "backend/block_cache.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sort, scan and reduce against the standard library, for several thread counts.
 #include "backend/radix_sort.hpp"
 #include "backend/reduce.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The balancer as a host uses it: all kinds, decisions, splitting, errors that reach every rank.
 #include "run_balance.hpp"
 

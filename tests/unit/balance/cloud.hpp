@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Test support: objects of several kinds on a rank, and a plain ORB by sorting that shares no code with the
 // library.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // When to balance and when to take the result: made-up cases with numbers done by hand.
 #include "balance/decision.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every call of every rank fails in turn, before and after the underlying call: all ranks end alike, none
 // hangs, and what the host gave is untouched unless all succeeded.
 #include "cloud.hpp"

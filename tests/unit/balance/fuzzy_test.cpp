@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Fuzzy ORB: super-objects at cuts; never worse than the plain ORB, each object still has one owner.
 #include "balance/candidates.hpp"
 #include "balance/fuzzy.hpp"

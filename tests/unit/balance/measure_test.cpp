@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Measures against their definitions, worked out from all objects at once.
 #include "balance/loads.hpp"
 

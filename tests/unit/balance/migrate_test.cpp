@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Migration: any layout, nothing lost or doubled, the way back bit for bit, failures that leave no trace.
 #include "balance/migrate.hpp"
 #include "study/simulate/simulated_ranks.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Degenerate inputs of every sort, every kind, 1 to 8 ranks: a valid result, right measures, no needless
 // error.
 #include "run_balance.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Test support: ranks as threads, each with memory and an executor of its own.
 #pragma once
 

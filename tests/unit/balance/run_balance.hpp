@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Test support: one balancing of a cloud whose objects live where `homes` says, and what came of it.
 #pragma once
 

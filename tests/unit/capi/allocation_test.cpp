@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory: every allocation refused in turn, and none at all in the steady state.
 #include "host.hpp"
 

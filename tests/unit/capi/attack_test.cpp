@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hostile inputs that once gave wrong numbers: extreme units, particles alone in their group, outliers, 2-D
 // boxes.
 #include "host.hpp"

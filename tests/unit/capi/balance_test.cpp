@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // balance and balance_objects through the ABI: where the costs come from, what is decided, what is refused.
 #include "ranks.hpp"
 #include "text.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The engine through its ABI entries: every input that must work or be refused clearly.
 #include "host.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Contexts: calls in the wrong order, two threads, life and death, boxes and units.
 #include "host.hpp"
 

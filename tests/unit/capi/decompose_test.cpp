@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // decompose and owner_of through the ABI: what is written, for whom, and what is refused.
 #include "ranks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every collective entry of the ABI, broken on one rank at every place in turn: at each call of the
 // communicator before and after it has completed, and at each allocation. All ranks return the same status,
 // nobody hangs, and outputs are written everywhere or nowhere.

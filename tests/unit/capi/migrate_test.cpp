@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // migrate_plan, migrate and migrate_back over in-process ranks: nothing lost, nothing doubled, any layout.
 #include "ranks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Contexts on many ranks: setting the communicator, the same status everywhere, deadlines, poison.
 #include "ranks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a result array may say of itself (read-only, add), structs of zeros, and the text of a context's last failure.
 #include "host.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One error on all ranks: what together(), agree() and guarded() promise.
 #include "comm/threads.hpp"
 

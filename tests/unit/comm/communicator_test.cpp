@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One rank alone, the checks of a host's table, and what is counted.
 #include "comm/communicator.hpp"
 #include "comm/threads.hpp"

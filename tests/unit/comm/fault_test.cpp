@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every call of every rank fails in turn, before and after the underlying call: no rank hangs, all get the
 // communication status, and from then on every call says so at once.
 #include "comm/collectives.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranges: every collective against what it must deliver, and the price, on simulated ranks.
 #include "comm/rank_range.hpp"
 #include "study/simulate/simulated_ranks.hpp"

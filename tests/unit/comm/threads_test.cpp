@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Threads as ranks: every collective and message against what it must be, computed without communication.
 #include "comm/threads.hpp"
 

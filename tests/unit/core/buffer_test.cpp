@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Buffers: accounting, growth, the strong guarantee, errors with their numbers.
 #include "core/buffer.hpp"
 #include "core/error.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank holds and sends in the distributed strategies: set by its points, not by the number of ranks.
 #include "sets_on_ranks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The central strategy against the oracle, its domains, and failures on one rank.
 #include "sets_on_ranks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every communicator call that a partition makes fails in turn, on every rank, before and after the
 // underlying call: all ranks end with the communication status, none hangs, none succeeds alone.
 #include "faulty_comm.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One partition of a set over in-process ranks, some of them on devices, and two of them compared to the bit.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The cut of one cell over a group of ranks against a full sort: huge weights, coordinates at the ends of the
 // doubles, keys, heaps, any number of bins.
 #include "sets_on_ranks.hpp"

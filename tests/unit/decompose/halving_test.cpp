@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Recursive halving against a full sort of every cell and against the level-synchronous strategy.
 #include "sets_on_ranks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The arithmetic of the left-filled tree against a tree that is built.
 #include "decompose/orb/left_filled.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The level-synchronous ORB against a full sort of every cell, for all finders, one rank and many.
 #include "orb_oracle.hpp"
 

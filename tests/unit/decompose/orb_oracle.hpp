@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The oracle of the ORB tests: every cell sorted in full, cut where the written rule says, nothing shared
 // with the code under test but the left-filled tree, which has a test of its own.
 #pragma once

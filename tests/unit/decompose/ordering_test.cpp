@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The order of points, its integer images, and the cut rule against a plain search.
 #include "decompose/orb/cut_goal.hpp"
 #include "decompose/ordering.hpp"

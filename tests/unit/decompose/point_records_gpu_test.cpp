@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The level strategy with records on a device (a fake one, see fake/): the same cells, owners and order as on
 // the CPU, whichever ranks have one, and one error on all ranks when a device breaks.
 #include "gpu_runs.hpp"

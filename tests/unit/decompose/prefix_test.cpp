@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Prefix partitions of all strategies against a full sort and the written rule, caps against greedy filling.
 #include "sets_on_ranks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Random cases of everything at once: any set, any spread over ranks, any parts, cap, finder and strategy
 // gives the oracle's owners, and every point is found again by its place and id.
 #include "sets_on_ranks.hpp"

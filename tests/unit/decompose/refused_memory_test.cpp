@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Memory refused to one rank, at every allocation in turn: every strategy ends with one status on all ranks,
 // nobody waits, and the communicator stays good.
 #include "sets_on_ranks.hpp"

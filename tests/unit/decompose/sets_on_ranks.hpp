@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Point sets, their spread over in-process ranks, and one call of the decomposer on all of them.
 #pragma once
 

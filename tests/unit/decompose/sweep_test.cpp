@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The loops over records against plain loops, on every SIMD instruction set, and keys against their promises.
 #include "decompose/points/sweep.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Weights as integers: their ratios, their limits, and sums over ranks that pass 64 bits.
 #include "decompose/weights.hpp"
 

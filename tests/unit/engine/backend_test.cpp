@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where a computation runs, and computations in two halves, as far as a machine without a GPU can tell.
 #include "backend/gpu_library.hpp"
 #include "engine/solver.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Buffers of the feed by model and trial, with numbers in the place of a GPU.
 #include "engine/buffer_tuning.hpp"
 

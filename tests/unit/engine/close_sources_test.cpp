@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Single precision, targets beside sources that are no targets of their block: chosen ones, points, particles
 // of another rank, pairs on two sides of a cell's face. Against sums in long double.
 #include "ranks_scene.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Single precision where the frame of a block of targets is too coarse for it, against the reference.
 #include "array_view.hpp"
 #include "engine/solver.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Far cells as polynomials of groups (deck key local), through the whole engine: the error stays what it is
 // without them, whatever is asked for, and the same bits come out for any number of threads.
 #include "ranks_scene.hpp"

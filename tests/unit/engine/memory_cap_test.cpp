@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many batches a GPU's memory asks for: what is planned fits, is not less than needed, and comes to an
 // end.
 #include "engine/gpu/memory_cap.hpp"

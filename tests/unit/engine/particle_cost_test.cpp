@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Work per particle: adds up to the interactions that the report counts, and lies where they were evaluated.
 #include "array_view.hpp"
 #include "essential/forest.hpp"

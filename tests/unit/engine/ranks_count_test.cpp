@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The unit-charge test over ranks: every source counts 1, every target must meet each of them exactly once.
 //
 // Charges of 1 and a Plummer length of 2^40 make every interaction, pair or cell, the same number: the

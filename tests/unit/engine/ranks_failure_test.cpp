@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What goes wrong on one rank goes wrong on all: the same status everywhere, nobody waits, outputs stay
 // untouched.
 #include "faulty_comm.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // tree.scope global: forces over any number of ranks equal those of one rank to rounding, at any opening
 // angle.
 #include "ranks_scene.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Scaling by counts, which no noisy clock blurs: what a rank sends, receives and computes as particles and
 // ranks grow.
 #include "ranks_scene.hpp"

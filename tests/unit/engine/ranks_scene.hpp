@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Clouds of particles, ways to spread them over ranks, and a computation by in-process ranks whose results
 // come back in the order of the cloud.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Forces over in-process ranks against one rank and against all pairs.
 #include "ranks_scene.hpp"
 

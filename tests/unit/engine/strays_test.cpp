@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Bodies absurdly far from the others, and softening lengths absurdly longer than the system: every field that
 // double can hold is right in any precision, against a plain sum in long double.
 #include "array_view.hpp"

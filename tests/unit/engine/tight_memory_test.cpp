@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The memory model of a GPU: what 2^30 particles take, and that no product in it is computed in 32 bits.
 #include "engine/gpu/tight_memory.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Who chooses N_leaf and N_group: the turns of a trial with times as the test makes them, and a real solver
 // whose forces stay right all the while.
 #include "engine/gpu/tight_memory.hpp"

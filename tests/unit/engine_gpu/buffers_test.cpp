@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Deck key study.buffer with a stand-in for the GPU (fake/): which buffers the engine is asked for, and what
 // is told of them.
 #include "fake/force_gpu.hpp"

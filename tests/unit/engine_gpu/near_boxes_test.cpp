@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Boxes that Graft makes of points in the memory of a GPU (a stand-in, see fake/): the boxes and sums of
 // those on the host, read when the stream that the points come with is done.
 #include "../near/near_fake_device.hpp"

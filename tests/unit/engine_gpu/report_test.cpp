@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a computation on a GPU (a stand-in, see fake/) tells of itself, and one on the CPU after it no longer.
 #include "fake/force_gpu.hpp"
 

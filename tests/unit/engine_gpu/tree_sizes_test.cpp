@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // N_leaf, N_group and liu2022's blocks on a GPU (a stand-in, see fake/): who chooses them, and that forces
 // stay right while they are tried.
 #include "fake/force_gpu.hpp"

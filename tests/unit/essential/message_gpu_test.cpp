@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Essential trees between GPUs, by the bodies that GPUs run, on the host: a tree is packed for boxes of
 // targets, taken by the receiver, and walked there by every group: sources and expansions are those of the
 // whole tree.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The root cube of trees over ranks: around all particles, with planes that part the ranks in its middle.
 #include "essential/root_cube.hpp"
 #include "../engine/ranks_scene.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Distances from neighbours in target order.
 #include "forces/frame_resolution.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Local expansions of groups: M2L and L2P against M2P, whose mathematics is another.
 #include "cloud.hpp"
 #include "forces/m2p/cell_rows.hpp"

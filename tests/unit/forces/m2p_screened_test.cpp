@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Cells of periodic boxes against the plain sum of erfc(alpha s) / s in long double.
 #include "cloud.hpp"
 #include "forces/m2p/cell_rows.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Moments and M2P together against the plain sum: error falls with order and distance as the expansion says.
 #include "cloud.hpp"
 #include "forces/m2p/cell_rows.hpp"

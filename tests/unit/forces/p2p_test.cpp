@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The P2P kernel on every SIMD target against the plain sum of reference/, which shares no code with it.
 //
 // Tolerances: float pairs carry 3 roundings of coordinates and about 12 of arithmetic (6e-8 each) and the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The GPU's M2L and L2P, a lane at a time, on the host: the same text (forces/m2l/m2l.inc, packed_cell.hpp) in
 // plain numbers, against the CPU's kernels in double.
 #include "cloud.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hilbert keys: consecutive cells share a face, every cell has one key, prefixes name octree cells.
 #include "geometry/hilbert.hpp"
 

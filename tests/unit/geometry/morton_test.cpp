@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Morton keys against bit-by-bit interleaving and against the cells they stand for.
 #include "geometry/morton.hpp"
 

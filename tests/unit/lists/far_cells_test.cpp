@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which cells are far from a group: completeness, and the bound that far means.
 #include "lists/far_cells.hpp"
 #include "scene.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Refused memory at every point of tree, targets and lists: an Error each time, and the same objects work
 // afterwards.
 #include "scene.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A tree with its criterion and targets, and oracles in plain scalar code that share nothing with the walk.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Target sets: who is in them, in which groups, with which boxes.
 #include "scene.hpp"
 

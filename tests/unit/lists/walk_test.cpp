@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Interaction lists against their definition: complete, disjoint, every decision the rule's; every walk
 // alike.
 #include "scene.hpp"

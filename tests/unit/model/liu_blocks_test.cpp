@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts of liu2022's kernels against a walk through their blocks and warps, thread by thread; choices
 // against times that were measured.
 #include "model/liu_blocks.hpp"

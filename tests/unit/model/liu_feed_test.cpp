@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The times of fed buffers against a play of host and device, buffer by buffer; which buffers are best where.
 #include "model/liu_feed.hpp"
 

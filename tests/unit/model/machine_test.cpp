@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The machine file's schema: every key can be set and read back; what is wrong is refused.
 #include "model/machine.hpp"
 

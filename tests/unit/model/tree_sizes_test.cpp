@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The laws that carry an evaluation's counts over to other N_leaf and N_group, against counts that were
 // taken.
 #include "model/tree_sizes.hpp"

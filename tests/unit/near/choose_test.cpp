@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // layout: auto: what is chosen, under a cap, after learning, after a trial; and the serial baseline.
 #include "study/bench/bench_near.hpp"
 #include "core/median.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Copies of sources that host threads make for the device's layouts: what stands where.
 #include "near/copies/collect.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The kernels of the near field against what is known of them: limits, derivatives, zero distance, names.
 #include "core/error.hpp"
 #include "near_case.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every layout against the plain nested loop: layout x kernel x precision x dimension x components x outputs
 // x shapes, on every SIMD target.
 //

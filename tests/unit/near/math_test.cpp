@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sine, cosine, exponential, logarithm and roots of the near field's vectors against the C library in long
 // double, on every SIMD target: error bounds that the kernels' accuracy rests on.
 #include "forces/simd.hpp"

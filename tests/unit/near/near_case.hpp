@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A near field to test layouts with: boxes, lists, points and charges, and the plain nested loop that says
 // what the sums are. The loop shares no code with the layouts: kernels are written out again, in long double.
 #pragma once

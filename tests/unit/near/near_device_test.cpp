@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A near field on one GPU: the choice of its layout by a trial and by what executions took, and another
 // layout's plan made beside the old one. The GPU is this host's layouts behind libgraft_cuda's table.
 #include "near_fake_device.hpp"

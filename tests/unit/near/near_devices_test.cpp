@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A near field on several GPUs of one host, with GPUs that are this host's layouts behind libgraft_cuda's
 // table: parts of a structure, arrays to and from them, the same bits for any number of parts.
 #include "near/plan/gpu_plans.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A GPU for tests of what the host does with one: this host's layouts behind libgraft_cuda's table of the
 // near field. Tests tell what each layout's kernel takes (as events would), and when memory is refused.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The plan: sums of any layout, precision and arrangement of arrays against a plain nested loop; new charges,
 // new coordinates, several right-hand sides; no allocation from the second execution on; every refusal.
 #include "backend/free_memory.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The near field's model on a GPU: terms counted by hand, times as one H200 took them, and its calibration
 // against a machine that follows the model.
 #include "study/calibrate/near_fit.hpp"

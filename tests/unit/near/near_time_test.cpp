@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The near field's model against terms counted by hand, and its calibration against a machine that follows
 // it.
 #include "study/calibrate/near_fit.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Near fields in any unit of length and charge: what the pairs' arithmetic could not hold is put into units
 // of its own, which must not be seen.
 #include "near_units.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Neighbour boxes as runs of consecutive sources, which host threads make for a GPU: against what stands in
 // the lists, slot by slot.
 #include "near/source_runs.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Structures of callers: what is taken, and each way to be wrong, refused by array and item. Boxes made here:
 // complete (every pair of touching boxes), disjoint, in the paper's case with its L, t and D.
 #include "near/boxes.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which lanes sum which targets of a box on a GPU.
 #include "near/tiles/tile_shapes.hpp"
 

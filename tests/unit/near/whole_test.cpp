@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which structures may sum each pair of boxes once, and their lists of later boxes, against loops over all
 // pairs.
 #include "near/mutual.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What travels to and from a device: packed from any layout and back.
 #include "particles/charge_scale.hpp"
 #include "particles/staging.hpp"

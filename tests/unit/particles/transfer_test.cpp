@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Strided and typed loads and stores, and the bounds of hostile layouts.
 #include "particles/transfer.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Periodic boxes with the tree's cells: the error asked for, whatever the order, precision, box and number of
 // ranks.
 #include "periodic_scene.hpp"

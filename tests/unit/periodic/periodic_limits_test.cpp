@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Periodic boxes at their limits: points far from all sources, no charge at all, sums that would not end.
 #include "periodic_scene.hpp"
 #include "reference/direct_sum.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the log says of a periodic box: a net charge's background above all, on the CPU; on a GPU the same
 // function makes the words of what the device has found (tests/gpu/engine/ranks_box_test.cu).
 #include "periodic_scene.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Periodic boxes by replicas: near images through the tree, far ones by moments of the box, against Ewald's
 // sum.
 #include "periodic_scene.hpp"

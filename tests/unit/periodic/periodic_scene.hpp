@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Periodic boxes for tests: crystals, random charges, settings, and the oracle's field.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Slabs: images along two axes, none along the third, against the two-dimensional Ewald sum.
 #include "periodic_scene.hpp"
 #include "reference/slab_sum.hpp"

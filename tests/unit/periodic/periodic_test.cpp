@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Periodic boxes: published Madelung constants, the oracle's Ewald sum, and what must hold whatever the
 // splitting.
 #include "crystals.hpp"

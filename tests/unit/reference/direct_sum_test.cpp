@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The oracle itself, against results that are known on paper.
 #include "reference/direct_sum.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is said of mac.accuracy before anything is computed.
 #include "settings/accuracy_reach.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // P2P's speed on every instruction set that this machine has, as ratios of rates of one thread's own time: to
 // the bound of bench_p2p.hpp, and, with AVX-512, to the roots that it does not take. A lid on what silently falls
 // back to general code.

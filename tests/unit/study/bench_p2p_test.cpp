@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The measurements are numbers that can be true; how large they must be is tests/perf's business. The bound
 // and the rate are measured one after the other: where other processes take turns on the cores, one try may
 // show anything.

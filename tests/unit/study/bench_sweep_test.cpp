@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The measuring of the loops: rates that can be, for the bytes asked for.
 #include "study/bench/bench_sweep.hpp"
 

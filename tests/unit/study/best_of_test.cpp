@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The shortest of a few rounds, and when it is found.
 #include "study/bench/best_of.hpp"
 

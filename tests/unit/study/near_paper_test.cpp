@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // p2p-data-replication's printed numbers from its formulas, and the formulas derived again against counting.
 #include "study/papers/near_paper.hpp"
 

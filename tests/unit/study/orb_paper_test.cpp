@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // rehmann2022's numbers from his formulas: equations 9 to 11 and 17 to 21, and figure 15's machines in order.
 #include "study/papers/orb_paper.hpp"
 

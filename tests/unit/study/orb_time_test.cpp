@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The model put right: against counting by hand, and against what rehmann2022 measured.
 #include "study/papers/orb_rounds.hpp"
 

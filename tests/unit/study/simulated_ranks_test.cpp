@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Simulated ranks: clocks against closed forms, data against what MPI would deliver, failures and deadlocks.
 #include "study/simulate/simulated_ranks.hpp"
 

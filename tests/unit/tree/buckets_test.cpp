@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Numbers of buckets, and the particles that tell where they begin.
 #include "tree/buckets.hpp"
 

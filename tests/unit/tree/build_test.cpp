@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Both trees against brute force: invariants on awkward shapes, the same bits for any thread count, bounded
 // cost.
 #include "tree_checks.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What every tree must satisfy, checked by brute force; the oracles share no code with the builders.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // thuering2023's construction in two phases against the level-by-level one: the same tree, bit for bit.
 #include "tree_checks.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Graft for C++17 hosts: header only, over the C table. Library, Options and Context own what they name (move
 // only); failures throw graft::Error, made here in the host's own run time: no std type crosses into the
 // library. Link the loader (graft_loader.c, or libgraft_api.a which contains it).

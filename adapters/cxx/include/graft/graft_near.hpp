@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Only the near field, for codes with boxes of their own. Included by graft.hpp; not for itself.
 //
 //     graft::NearField field(2);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Views for graft.hpp: the host's arrays as the C interface takes them. Included by graft.hpp; not for
 // itself.
 //

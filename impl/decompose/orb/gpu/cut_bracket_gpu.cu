@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Brackets around the cuts of a level, from samples: one block a cell.
 //
 // A sample belongs to the cell when it is on the cell's side of all cuts above

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // From a cell's crossing point to its cut, and its children.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The pass that reads points: which cell of its root's subtree each is in so far, whether its coordinate is
 // below the bracket of that cell's cut, and a list of those within it.
 //

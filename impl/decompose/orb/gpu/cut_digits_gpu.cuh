@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One digit of an exact selection: which of its bins the crossing point is in, and what follows for the node.
 //
 // Used by the streaming passes over whole lists (cut_select_gpu.cu) and by the block that finishes a cell

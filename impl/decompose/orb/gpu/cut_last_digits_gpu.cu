@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The crossing point of every cell of a level, found among the few points that share its first digit.
 //
 // One block a cell takes the digits that are left in its shared memory. Cells of which more stayed than there

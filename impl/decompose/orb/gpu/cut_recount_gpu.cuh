@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the pass over points shares within a block, and the second pass where brackets missed their cuts.
 #pragma once
 

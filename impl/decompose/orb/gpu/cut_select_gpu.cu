@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The exact cut of every cell of a level, selected in the list of its bracket: by digits of the coordinate's
 // image, then of the ids where many points share the crossing point's coordinate. Then the cut is made and
 // the children opened.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where a tile's points are, and which cell of its root's subtree each point is
 // in.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How long the steps of a run took, for measurements.
 #pragma once
 

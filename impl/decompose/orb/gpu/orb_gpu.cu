@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The rounds of device ORB: see orb_gpu.cuh.
 #include "decompose/orb/gpu/orb_gpu.cuh"
 

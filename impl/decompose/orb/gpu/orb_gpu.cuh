@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Orthogonal recursive bisection on one GPU: the cells, cuts, owners and order that the CPU's level strategy
 // gives, to the last bit, for points that lie on the device.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // One rank's ORB for host arrays: there, solved, and back; what the level strategy of a rank alone uses.
 #include "decompose/orb/gpu/orb_host_arrays_gpu.cuh"
 

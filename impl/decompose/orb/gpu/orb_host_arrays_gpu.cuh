@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The entries of DeviceOrbTable that solve for host arrays, and owners from an order.
 #pragma once
 

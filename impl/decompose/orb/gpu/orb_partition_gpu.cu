@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The end of a round: every point moves once, to its place among its cell's
 // points, in the order they had.
 //

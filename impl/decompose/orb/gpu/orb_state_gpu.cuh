@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the kernels of device ORB share: the node of the heap, where its search stands, and the columns of
 // points.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The steps of device ORB as functions that enqueue; each is compiled for coordinates in float and double.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a run and a round begin with: the check of options, the box of all points, the root cell, the tiles of
 // the roots, samples.
 //

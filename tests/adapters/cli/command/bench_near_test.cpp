@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `graft bench p2p` of boxes: what the JSON says is consistent, caps and names are kept, mistakes are named.
 #include "program.hpp"
 

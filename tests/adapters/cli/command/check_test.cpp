@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `graft check`: the promised object, sweeps, and errors that mean what they say.
 #include "program.hpp"
 

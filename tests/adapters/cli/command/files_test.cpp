@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the command does to files: inputs survive, what is no file is refused at once, killed programs leave
 // nothing for ever, one writer at a time.
 #include "program.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Running the `graft` command from tests: a folder per test, exit status, stdout and stderr.
 #pragma once
 

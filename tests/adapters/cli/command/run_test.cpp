@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `graft run`: restarts bit by bit, interruptions, the energy log, and physics that is known.
 #include "program.hpp"
 #include "snapshot/formats.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Help, errors, and the commands that compute nothing.
 #include "program.hpp"
 

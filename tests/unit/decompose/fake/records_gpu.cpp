@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A libgraft_cuda.so without a GPU: the questions of point_records_table.hpp answered by plain loops, one device
 // a rank, so that the host's end can be tested anywhere. Lists and candidates come in reverse order.
 #include "records_gpu.hpp"

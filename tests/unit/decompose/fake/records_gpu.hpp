@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a test can make the library of records_cuda.cpp do.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A libgraft_cuda.so without a GPU: forces by this host's solver, times as the test makes them, so that what
 // the host does with a GPU's sizes can be tested anywhere.
 #include "force_gpu.hpp"

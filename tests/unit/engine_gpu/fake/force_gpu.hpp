@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a test tells the library of force_cuda.cpp, and is told by it.
 #pragma once
 
