@@ -1,0 +1,153 @@
+"""Cases of the library: programs (soak_case) that run them, and the verdict over all ranks of a case."""
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+CASE_LIMIT_S = 120
+MPI_LIMIT_S = 60
+MOST_RANKS = 4
+OK, UNSUPPORTED = 0, 104
+HERE = dict(os.environ, OMP_WAIT_POLICY="passive", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+            OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl_base_warn_component_unused="0", UCX_LOG_LEVEL="error")
+
+
+def together(ranks):
+    """One verdict from those of the ranks; a rank that was killed is not among them."""
+    first = ranks[0]
+    whole = {"verdict": "ok", "lost_in_single": any(r["lost_in_single"] for r in ranks), "status": first["status"],
+             "worst": max(r["worst"] for r in ranks), "detail": first["detail"]}
+    statuses = {r["status"] for r in ranks}
+    for rank in ranks:
+        if rank["verdict"] != "ok":
+            return dict(whole, verdict=rank["verdict"], detail=rank["detail"])
+    if len(statuses) > 1:
+        return dict(whole, verdict="ranks disagree", detail=f"{sorted(statuses)} " + " | ".join(r["detail"][:150] for r in ranks))
+    # What a version does not do is said, and no finding; nor is VALUE where the answer cannot be held.
+    if first["status"] not in (OK, UNSUPPORTED) and not any(r["faulty"] or r["beyond"] for r in ranks):
+        return dict(whole, verdict="refused")
+    return whole
+
+
+def end_of(child, err):
+    code = child.returncode
+    name = signal.Signals(-code).name if code < 0 else f"exit {code}"
+    return name + " " + err[-300:].strip()
+
+
+class Threads:
+    """A child that runs cases until it dies; ranks are its threads."""
+
+    def __init__(self, program, library):
+        self.words, self.child = [program, library], None
+
+    def ask(self, _case, line):
+        if self.child is None or self.child.poll() is not None:
+            self.child = subprocess.Popen(self.words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                          text=True, env=HERE)
+        try:
+            self.child.stdin.write(line + "\n")
+            self.child.stdin.flush()
+        except BrokenPipeError:
+            return self.dead()
+        ready, _, _ = select.select([self.child.stdout], [], [], CASE_LIMIT_S)
+        if not ready:
+            self.child.kill()
+            self.child.wait()
+            return {"verdict": "hangs", "detail": f"no answer in {CASE_LIMIT_S} s"}
+        answer = self.child.stdout.readline()
+        return together(json.loads(answer)["ranks"]) if answer else self.dead()
+
+    def dead(self):
+        _, err = self.child.communicate()
+        return {"verdict": "crashes", "detail": end_of(self.child, err)}
+
+    def close(self):
+        if self.child is not None and self.child.poll() is None:
+            self.child.stdin.close()
+            self.child.wait()
+
+
+class Processes:
+    """An mpiexec whose ranks run cases until one is killed. A rank has a pipe each way, so that idle ranks do not spin."""
+
+    def __init__(self, program, library, family):
+        self.launcher = shutil.which("mpiexec." + family)
+        self.is_here = bool(self.launcher) and os.path.exists(f"{os.path.dirname(library)}/libgraft_mpi_{family}.so")
+        self.family, self.words, self.child = family, [program, library, family], None
+
+    def start(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.to, self.answers = [], []
+        for rank in range(MOST_RANKS):
+            for way in ("to", "from"):
+                os.mkfifo(f"{self.folder.name}/{way}.{rank}")
+            self.answers.append(open(os.open(f"{self.folder.name}/from.{rank}", os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0))
+            self.to.append(os.open(f"{self.folder.name}/to.{rank}", os.O_RDWR))  # so that it opens before a reader is there
+        self.err = tempfile.TemporaryFile("w+", errors="replace")
+        self.child = subprocess.Popen([self.launcher, "-n", str(MOST_RANKS), *self.words, self.folder.name], env=HERE,
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.err, start_new_session=True)
+
+    def ask(self, case, line):
+        if not self.is_here:
+            return {"verdict": "left out", "detail": f"no {self.family}"}
+        if self.child is None:
+            self.start()
+        for pipe in self.to:
+            os.write(pipe, (line + "\n").encode())
+        ranks, in_time = self.listen(case["ranks"])
+        if len(ranks) == case["ranks"]:
+            return together(ranks)
+        err = self.close()
+        if not in_time:
+            return {"verdict": "hangs", "detail": f"{len(ranks)} of {case['ranks']} ranks answered in {MPI_LIMIT_S} s; {err[-300:]}"}
+        if "kill" not in case:
+            return {"verdict": "crashes", "detail": end_of(self.child_that_was, err)}
+        return self.survivors(ranks)
+
+    def listen(self, count):
+        """Answers of the first ranks, until all have come, the launcher has ended or time is up."""
+        end, texts = time.monotonic() + MPI_LIMIT_S, [b""] * count
+        while time.monotonic() < end and not all(text.endswith(b"\n") for text in texts):
+            ended = self.child.poll() is not None  # before the last look at the pipes
+            for rank in range(count):
+                texts[rank] += self.answers[rank].read() or b""
+            if ended:
+                break
+            waited = [self.answers[r] for r in range(count) if not texts[r].endswith(b"\n")]
+            if not select.select(waited, [], [], 0.05)[0]:
+                continue
+            time.sleep(0.001)  # a pipe that nobody writes to any more is always ready
+        return [json.loads(text)["ranks"][0] for text in texts if text.endswith(b"\n")], time.monotonic() < end
+
+    @staticmethod
+    def survivors(ranks):
+        """What those said who answered before the launcher ended them."""
+        for rank in ranks:
+            if rank["verdict"] != "ok":
+                return {"verdict": rank["verdict"], "detail": "a rank was killed; " + rank["detail"]}
+        return {"verdict": "ok", "detail": f"killed; {len(ranks)} survivors answered"}
+
+    def close(self):
+        if self.child is None:
+            return ""
+        for pipe in self.to:
+            os.close(pipe)
+        for number in (None, signal.SIGTERM, signal.SIGKILL):
+            if number is not None and self.child.poll() is None:
+                os.killpg(self.child.pid, number)
+            try:
+                self.child.wait(5)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        for pipe in self.answers:
+            pipe.close()
+        self.folder.cleanup()
+        self.err.seek(0)
+        self.child_that_was, self.child = self.child, None
+        return self.err.read()

@@ -1,0 +1,59 @@
+// The ranks of an mpiexec as the shim beside libgraft makes them; this program links no MPI.
+#pragma once
+
+#include <graft/graft_mpi_loader.h>
+
+#include <graft/types.h>
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace soak {
+
+class MpiWorld {
+  public:
+    /// Ends the program where MPI does not start: nothing can be tried then.
+    explicit MpiWorld(const char* family) {
+        char why[2048];
+        int32_t status = GRAFT_OK;
+        shim_ = graft_open_mpi_shim(family, &status, why, sizeof why);
+        if (shim_ == nullptr)
+            stop(why);
+        if (call<int32_t()>("graft_mpi_start")() != GRAFT_OK)
+            stop(error());
+    }
+    ~MpiWorld() { call<int32_t()>("graft_mpi_finish")(); }
+    MpiWorld(const MpiWorld&) = delete;
+    MpiWorld& operator=(const MpiWorld&) = delete;
+
+    /// A new table over all ranks: what failed in an earlier one is forgotten.
+    graft_comm_v1* table() const {
+        graft_comm_v1* comm = nullptr;
+        if (call<int32_t(graft_comm_v1**)>("graft_mpi_world")(&comm) != GRAFT_OK)
+            stop(error());
+        return comm;
+    }
+
+  private:
+    template <typename Function>
+    Function* call(const char* name) const {
+        void* symbol = dlsym(shim_, name);
+        if (symbol == nullptr)
+            stop(name);
+        Function* function = nullptr;
+        std::memcpy(&function, &symbol, sizeof function);
+        return function;
+    }
+    const char* error() const { return call<const char*()>("graft_mpi_error")(); }
+    [[noreturn]] static void stop(const char* why) {
+        std::fprintf(stderr, "%s\n", why);
+        std::_Exit(2);
+    }
+
+    void* shim_;
+};
+
+} // namespace soak
