@@ -9,15 +9,14 @@ import tempfile
 import time
 
 CASE_LIMIT_S = 120
-MPI_LIMIT_S = 60
 MOST_RANKS = 4
 OK, UNSUPPORTED = 0, 104
 HERE = dict(os.environ, OMP_WAIT_POLICY="passive", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
             OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl_base_warn_component_unused="0", UCX_LOG_LEVEL="error")
 
 
-def together(ranks):
-    """One verdict from those of the ranks; a rank that was killed is not among them."""
+def together(ranks, killed=False):
+    """One verdict from those of the ranks; one that was killed is not among them."""
     first = ranks[0]
     whole = {"verdict": "ok", "lost_in_single": any(r["lost_in_single"] for r in ranks), "status": first["status"],
              "worst": max(r["worst"] for r in ranks), "detail": first["detail"]}
@@ -28,7 +27,7 @@ def together(ranks):
     if len(statuses) > 1:
         return dict(whole, verdict="ranks disagree", detail=f"{sorted(statuses)} " + " | ".join(r["detail"][:150] for r in ranks))
     # What a version does not do is said, and no finding; nor is VALUE where the answer cannot be held.
-    if first["status"] not in (OK, UNSUPPORTED) and not any(r["faulty"] or r["beyond"] for r in ranks):
+    if first["status"] not in (OK, UNSUPPORTED) and not killed and not any(r["faulty"] or r["beyond"] for r in ranks):
         return dict(whole, verdict="refused")
     return whole
 
@@ -73,7 +72,8 @@ class Threads:
 
 
 class Processes:
-    """An mpiexec whose ranks run cases until one is killed. A rank has a pipe each way, so that idle ranks do not spin."""
+    """An mpiexec whose ranks run cases until one is killed. A rank has a pipe each way, so that idle ranks do not spin. After a
+    kill MPICH's launcher ends the other ranks; Open MPI's is told not to, and each of them must answer."""
 
     def __init__(self, program, library, family):
         self.launcher = shutil.which("mpiexec." + family)
@@ -81,15 +81,16 @@ class Processes:
         self.family, self.words, self.child = family, [program, library, family], None
 
     def start(self):
-        self.folder = tempfile.TemporaryDirectory()
+        self.folder, self.err = tempfile.TemporaryDirectory(), tempfile.TemporaryFile("w+", errors="replace")
         self.to, self.answers = [], []
         for rank in range(MOST_RANKS):
-            for way in ("to", "from"):
-                os.mkfifo(f"{self.folder.name}/{way}.{rank}")
-            self.answers.append(open(os.open(f"{self.folder.name}/from.{rank}", os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0))
-            self.to.append(os.open(f"{self.folder.name}/to.{rank}", os.O_RDWR))  # so that it opens before a reader is there
-        self.err = tempfile.TemporaryFile("w+", errors="replace")
-        self.child = subprocess.Popen([self.launcher, "-n", str(MOST_RANKS), *self.words, self.folder.name], env=HERE,
+            to, answer = (f"{self.folder.name}/{way}.{rank}" for way in ("to", "from"))
+            os.mkfifo(to)
+            os.mkfifo(answer)
+            self.to.append(os.open(to, os.O_RDWR))  # opens before a reader is there
+            self.answers.append(open(os.open(answer, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0))
+        survive = ["--enable-recovery"] if self.family == "openmpi" else []
+        self.child = subprocess.Popen([self.launcher, *survive, "-n", str(MOST_RANKS), *self.words, self.folder.name], env=HERE,
                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.err, start_new_session=True)
 
     def ask(self, case, line):
@@ -99,49 +100,43 @@ class Processes:
             self.start()
         for pipe in self.to:
             os.write(pipe, (line + "\n").encode())
-        ranks, in_time = self.listen(case["ranks"])
+        ranks, why = self.listen(case["ranks"], case["fault_rank"] % case["ranks"] if "kill" in case else None)
         if len(ranks) == case["ranks"]:
             return together(ranks)
-        err = self.close()
-        if not in_time:
-            return {"verdict": "hangs", "detail": f"{len(ranks)} of {case['ranks']} ranks answered in {MPI_LIMIT_S} s; {err[-300:]}"}
-        if "kill" not in case:
-            return {"verdict": "crashes", "detail": end_of(self.child_that_was, err)}
-        return self.survivors(ranks)
+        err = self.close(at_once=True)
+        if why == "hangs" or "kill" not in case:
+            return {"verdict": why, "detail": f"{len(ranks)} of {case['ranks']} ranks answered; " + err[-300:]}
+        verdict = together(ranks, killed=True) if ranks else {"verdict": "ok"}
+        return dict(verdict, killed=True, survivors=len(ranks))
 
-    def listen(self, count):
-        """Answers of the first ranks, until all have come, the launcher has ended or time is up."""
-        end, texts = time.monotonic() + MPI_LIMIT_S, [b""] * count
-        while time.monotonic() < end and not all(text.endswith(b"\n") for text in texts):
+    def listen(self, count, victim):
+        """Answers of the first ranks: until all have come but a killed one's, the launcher has ended, or time is up."""
+        end, texts, closed = time.monotonic() + CASE_LIMIT_S, [b""] * count, False
+        why = "hangs"
+        while time.monotonic() < end:
             ended = self.child.poll() is not None  # before the last look at the pipes
             for rank in range(count):
-                texts[rank] += self.answers[rank].read() or b""
-            if ended:
+                piece = self.answers[rank].read()
+                texts[rank] += piece or b""
+                closed = piece == b"" if rank == victim else closed
+            missing = {rank for rank in range(count) if not texts[rank].endswith(b"\n")}
+            if not missing or ended or (closed and missing == {victim}):
+                why = "crashes"
                 break
-            waited = [self.answers[r] for r in range(count) if not texts[r].endswith(b"\n")]
-            if not select.select(waited, [], [], 0.05)[0]:
-                continue
-            time.sleep(0.001)  # a pipe that nobody writes to any more is always ready
-        return [json.loads(text)["ranks"][0] for text in texts if text.endswith(b"\n")], time.monotonic() < end
+            time.sleep(0.001)
+        return [json.loads(text)["ranks"][0] for text in texts if text.endswith(b"\n")], why
 
-    @staticmethod
-    def survivors(ranks):
-        """What those said who answered before the launcher ended them."""
-        for rank in ranks:
-            if rank["verdict"] != "ok":
-                return {"verdict": rank["verdict"], "detail": "a rank was killed; " + rank["detail"]}
-        return {"verdict": "ok", "detail": f"killed; {len(ranks)} survivors answered"}
-
-    def close(self):
+    def close(self, at_once=False):
+        """What the launcher and the ranks had to say."""
         if self.child is None:
             return ""
         for pipe in self.to:
             os.close(pipe)
-        for number in (None, signal.SIGTERM, signal.SIGKILL):
-            if number is not None and self.child.poll() is None:
+        for number, wait_s in ((None, 0 if at_once else 20), (signal.SIGTERM, 5), (signal.SIGKILL, None)):
+            if number is not None:
                 os.killpg(self.child.pid, number)
             try:
-                self.child.wait(5)
+                self.child.wait(wait_s)
                 break
             except subprocess.TimeoutExpired:
                 continue
@@ -149,5 +144,5 @@ class Processes:
             pipe.close()
         self.folder.cleanup()
         self.err.seek(0)
-        self.child_that_was, self.child = self.child, None
+        self.child = None
         return self.err.read()

@@ -24,17 +24,24 @@ class MpiWorld {
             stop(why);
         if (call<int32_t()>("graft_mpi_start")() != GRAFT_OK)
             stop(error());
+        if (call<int32_t(graft_comm_v1**)>("graft_mpi_world")(&all_) != GRAFT_OK)
+            stop(error());
     }
-    ~MpiWorld() { call<int32_t()>("graft_mpi_finish")(); }
+    ~MpiWorld() {
+        all_->comm_free(all_);
+        call<int32_t()>("graft_mpi_finish")();
+    }
     MpiWorld(const MpiWorld&) = delete;
     MpiWorld& operator=(const MpiWorld&) = delete;
 
-    /// A new table over all ranks: what failed in an earlier one is forgotten.
-    graft_comm_v1* table() const {
-        graft_comm_v1* comm = nullptr;
-        if (call<int32_t(graft_comm_v1**)>("graft_mpi_world")(&comm) != GRAFT_OK)
-            stop(error());
-        return comm;
+    int32_t rank() const { return all_->rank; }
+
+    /// A new table over the first `size` ranks, or over the others: what failed in an earlier one is forgotten.
+    graft_comm_v1* table(int size) const {
+        graft_comm_v1* some = nullptr;
+        if (all_->comm_split(all_->self, rank() < size ? 0 : 1, 0, &some) != GRAFT_OK)
+            stop(all_->comm_error_text(all_->self));
+        return some;
     }
 
   private:
@@ -54,6 +61,7 @@ class MpiWorld {
     }
 
     void* shim_;
+    graft_comm_v1* all_ = nullptr;
 };
 
 } // namespace soak

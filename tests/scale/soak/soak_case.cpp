@@ -93,30 +93,22 @@ void run_threads(const Case& c) {
 
 /// This process's share of a case of the first few ranks of the world; the others have nothing to say.
 void run_mpi(const Case& c, const MpiWorld& world, std::ostream& out) {
-    graft_comm_v1 *all = world.table(), *some = nullptr;
     const auto size = static_cast<int>(c.whole("ranks", 1));
-    const bool in = all->rank < size;
-    if (all->comm_split(all->self, in ? 0 : 1, 0, &some) != GRAFT_OK) {
-        std::fprintf(stderr, "no ranks: %s\n", all->comm_error_text(all->self));
-        std::_Exit(3);
-    }
-    if (in) {
+    graft_comm_v1* comm = world.table(size);
+    if (world.rank() < size) {
         const Scene scene = scene_of(c);
         Ranks ranks;
-        ranks.push_back(std::make_unique<Rank>(c, scene, some->rank, size, some));
+        ranks.push_back(std::make_unique<Rank>(c, scene, comm->rank, size, comm));
         ranks[0]->run();
         judge(c, scene, ranks);
         answer(out, c, ranks);
     }
-    some->comm_free(some);
-    all->comm_free(all);
+    comm->comm_free(comm);
 }
 
 void serve_mpi(const char* family, const std::string& folder) {
     const MpiWorld world(family);
-    graft_comm_v1* all = world.table();
-    const std::string rank = std::to_string(all->rank);
-    all->comm_free(all);
+    const std::string rank = std::to_string(world.rank());
     std::ofstream out(folder + "/from." + rank);
     std::ifstream in(folder + "/to." + rank);
     for (std::string line; std::getline(in, line);)
