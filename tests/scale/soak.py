@@ -16,6 +16,7 @@ import collections
 import json
 import os
 import random
+import signal
 import sys
 import time
 
@@ -25,6 +26,7 @@ from command import Command  # noqa: E402
 from library import Processes, Threads  # noqa: E402
 
 GOOD = ("ok", "left out")
+LEFT_OUT = {"verdict": "left out"}
 KINDS = ("threads", "mpi", "command")
 
 
@@ -33,9 +35,9 @@ class Campaign:
 
     def __init__(self, words):
         library = os.path.abspath(words.library)
-        self.seed, self.threads = words.seed, Threads(words.driver, library)
+        self.seed, self.without, self.threads = words.seed, words.without, Threads(words.driver, library)
         self.processes = {family: Processes(words.driver, library, family) for family in cases.FAMILIES}
-        self.command = Command(os.path.abspath(words.command), library, words.client) if words.command else None
+        self.command = Command(os.path.abspath(words.command), library) if words.command else None
 
     def case(self, number):
         """Its kind, and the dice for the rest."""
@@ -48,10 +50,14 @@ class Campaign:
         """The verdict, and the words that repeat the case."""
         if kind == "command":
             case = self.command.case(dice)
-            return self.command.run(case), json.dumps(case)
+            return self.command.run(case) if self.has(kind, case["way"]) else LEFT_OUT, json.dumps(case)
         case, deck = cases.mpi_case(dice) if kind == "mpi" else cases.call_case(dice)
         line = cases.line_of(number, case, deck)
-        return (self.processes[case["mpi"]] if kind == "mpi" else self.threads).ask(case, line), line
+        runner = self.processes[case["mpi"]] if kind == "mpi" else self.threads
+        return runner.ask(case, line) if self.has(kind) else LEFT_OUT, line
+
+    def has(self, *names):
+        return not set(names) & set(self.without)
 
     def close(self):
         for runner in (self.threads, *self.processes.values()):
@@ -71,38 +77,45 @@ def arguments():
     parser.add_argument("--driver", required=True)
     parser.add_argument("--library", required=True)
     parser.add_argument("--command")
-    parser.add_argument("--client", help="a program of an earlier release: CLIENT LIBRARY ends with 0")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--cases", type=int, default=1 << 60)
     parser.add_argument("--only", type=int)
     parser.add_argument("--kind", choices=KINDS, help="cases of this kind only")
+    parser.add_argument("--without", nargs="+", default=[], help="kinds of cases, or ways of the command's, that are left out")
     parser.add_argument("--log")
     return parser.parse_args()
 
 
-def main():
-    words = arguments()
-    campaign = Campaign(words)
+def outcomes(campaign, words):
+    """(kind, line of the log) of each case, until time is up."""
     first = words.only if words.only is not None else done_before(words.log, words.seed)
-    last = first + (1 if words.only is not None else words.cases)
-    log = open(words.log, "a", encoding="utf-8") if words.log else sys.stdout
-    counts, found, end = collections.Counter(), 0, time.monotonic() + words.seconds
+    last, end = first + (1 if words.only is not None else words.cases), time.monotonic() + words.seconds
     for number in range(first, last):
         if time.monotonic() > end:
-            break
+            return
         kind, dice = campaign.case(number)
         if words.kind not in (None, kind):
             continue
         verdict, line = campaign.run(number, kind, dice)
-        bad = verdict["verdict"] not in GOOD
-        result = {"seed": words.seed, "case": number, **verdict, **({"words": line} if bad or words.only is not None else {})}
-        print(json.dumps(result), file=log, flush=True)
-        if bad:
-            found += 1
-            print(json.dumps(result), file=sys.stderr)
-        counts.update([kind, verdict["verdict"]] + (["lost_in_single"] if verdict.get("lost_in_single") else []))
-    campaign.close()
+        shown = {"words": line} if verdict["verdict"] not in GOOD or words.only is not None else {}
+        yield kind, {"seed": words.seed, "case": number, **verdict, **shown}
+
+
+def main():
+    words = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    campaign, counts, found = Campaign(words), collections.Counter(), 0
+    log = open(words.log, "a", encoding="utf-8") if words.log else sys.stdout
+    try:
+        for kind, result in outcomes(campaign, words):
+            print(json.dumps(result), file=log, flush=True)
+            counts.update([kind, result["verdict"]] + ["lost_in_single"] * bool(result.get("lost_in_single")))
+            if result["verdict"] not in GOOD:
+                found += 1
+                print(json.dumps(result), file=sys.stderr)
+    finally:  # also when it is interrupted: no child is left behind
+        campaign.close()
     print(f"seed {words.seed}: {sum(counts[kind] for kind in KINDS)} cases: {dict(counts)}", file=sys.stderr)
     return 1 if found else 0
 

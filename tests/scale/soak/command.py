@@ -5,17 +5,20 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
 from library import CASE_LIMIT_S, HERE
 
+OLD_CLIENTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "abi")
+
 
 class Command:
     """Cases of the graft command, each in a folder of its own."""
 
-    def __init__(self, program, library, client=None):
-        self.program, self.client, self.environment = program, client, dict(HERE, GRAFT_LIBRARY=library)
+    def __init__(self, program, library):
+        self.program, self.environment = program, dict(HERE, GRAFT_LIBRARY=library)
         self.ways = {"kill and restart": self.kill, "signal": self.signal, "full disk": self.full, "ranks": self.ranks,
                      "killed rank": self.killed_rank, "old client": self.old_client}
         shims = os.path.dirname(library)
@@ -29,7 +32,7 @@ class Command:
         dice = random.Random(case["seed"])
         with tempfile.TemporaryDirectory() as folder:
             try:
-                if not (self.client if case["way"] == "old client" else self.launchers or "rank" not in case["way"]):
+                if "rank" in case["way"] and not self.launchers:
                     return {"verdict": "left out", "detail": case["way"]}
                 return self.ways[case["way"]](dice, folder) or {"verdict": "ok"}
             except subprocess.TimeoutExpired:
@@ -120,14 +123,16 @@ class Command:
 
     def killed_rank(self, dice, folder):
         """The launcher ends the others; the run goes on from its restart file, alone or on ranks."""
-        self.deck(dice, folder, 40)
+        self.deck(dice, folder, 12)
         launcher = self.launcher(dice)
         child = subprocess.Popen([*launcher, self.program, "run", "d.yaml", "--quiet"], cwd=folder, env=self.environment,
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(dice.uniform(0.2, 1.5))
-        ranks = self.processes_in(folder)
-        if ranks:
-            os.kill(dice.choice(ranks), signal.SIGKILL)
+        ranks = []
+        while child.poll() is None and not ranks:
+            ranks = self.processes_in(folder)
+        time.sleep(dice.uniform(0, 1))
+        if ranks and child.poll() is None:
+            self.end(dice.choice(ranks))
         try:
             child.wait(CASE_LIMIT_S)
         finally:
@@ -135,6 +140,13 @@ class Command:
         if not os.path.exists(os.path.join(folder, "a.restart")):
             return None
         return self.same_end(folder, dice.choice([(), launcher]), "--restart")
+
+    @staticmethod
+    def end(pid):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:  # it has ended by itself
+            pass
 
     def processes_in(self, folder):
         """Ranks of a run: the processes of the program whose folder this is."""
@@ -149,6 +161,9 @@ class Command:
 
     def old_client(self, dice, _folder):
         """It makes its own input: only the number of threads can be chosen."""
-        ran = subprocess.run([self.client, self.environment["GRAFT_LIBRARY"]], capture_output=True, text=True, check=False,
-                             timeout=CASE_LIMIT_S, env=dict(self.environment, OMP_NUM_THREADS=str(dice.randrange(1, 9))))
-        return None if ran.returncode == 0 else {"verdict": "old client", "detail": f"{ran.returncode}: {ran.stdout[-300:]}"}
+        client = os.path.join(OLD_CLIENTS, "frozen", "client.x86_64")
+        ran = subprocess.run([sys.executable, os.path.join(OLD_CLIENTS, "frozen_binary.py"), client, self.environment["GRAFT_LIBRARY"]],
+                             capture_output=True, text=True, check=False, timeout=CASE_LIMIT_S,
+                             env=dict(self.environment, OMP_NUM_THREADS=str(dice.randrange(1, 9))))
+        words = {0: "ok", 77: "left out"}  # 77: not for this machine
+        return {"verdict": words.get(ran.returncode, "old client"), "detail": "" if ran.returncode == 0 else ran.stdout[-300:]}
