@@ -134,7 +134,7 @@ class Processes:
             return ""
         for pipe in self.to:
             os.close(pipe)
-        for number, wait_s in ((None, 0 if at_once else 20), (signal.SIGTERM, 5), (signal.SIGKILL, None)):
+        for number, wait_s in ((None, 0 if at_once else 5), (signal.SIGTERM, 5), (signal.SIGKILL, None)):
             if number is not None:
                 os.killpg(self.child.pid, number)
             try:
