@@ -81,6 +81,7 @@ class Processes:
         self.launcher = shutil.which("mpiexec." + family)
         self.is_here = bool(self.launcher) and os.path.exists(f"{os.path.dirname(library)}/libgraft_mpi_{family}.so")
         self.family, self.words, self.child = family, [program, library, family], None
+        self.survive = ["--enable-recovery"] if family == "openmpi" else []
 
     def start(self):
         self.folder, self.err = tempfile.TemporaryDirectory(), tempfile.TemporaryFile("w+", errors="replace")
@@ -91,8 +92,7 @@ class Processes:
             os.mkfifo(answer)
             self.to.append(os.open(to, os.O_RDWR))  # opens before a reader is there
             self.answers.append(open(os.open(answer, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0))
-        survive = ["--enable-recovery"] if self.family == "openmpi" else []
-        self.child = subprocess.Popen([self.launcher, *survive, "-n", str(MOST_RANKS), *self.words, self.folder.name], env=HERE,
+        self.child = subprocess.Popen([self.launcher, *self.survive, "-n", str(MOST_RANKS), *self.words, self.folder.name], env=HERE,
                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.err, start_new_session=True)
 
     def ask(self, case, line):
@@ -108,6 +108,8 @@ class Processes:
         err = self.close(at_once=True)
         if why == "hangs" or "kill" not in case:
             return {"verdict": why, "detail": f"{len(ranks)} of {case['ranks']} ranks answered; " + err[-300:]}
+        if self.survive and len(ranks) < case["ranks"] - 1:
+            return {"verdict": "silent survivors", "detail": f"{len(ranks)} of {case['ranks'] - 1}; " + err[-300:]}
         verdict = together(ranks, deadline=True) if ranks else {"verdict": "ok"}
         return dict(verdict, killed=True, survivors=len(ranks))
 
