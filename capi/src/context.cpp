@@ -131,6 +131,15 @@ static void follow_log_key(graft_context& context) {
         context.solver.log().level = context.options.asked.log_level;
 }
 
+/// Where mac.accuracy is known not to hold, the log says so before anything is computed: what has not been told.
+static void tell_accuracy(const core::Log& log, const settings::AccuracyDoubt& doubt,
+                          const settings::AccuracyDoubt& told = {}) {
+    if (!doubt.warning.empty() && doubt.warning != told.warning)
+        log.write(core::LogLevel::warning, doubt.warning);
+    if (!doubt.caution.empty() && doubt.caution != told.caution)
+        log.write(core::LogLevel::info, doubt.caution);
+}
+
 int32_t context_change(graft_context* context, const std::function<void(Options&)>& change) noexcept {
     return guard_on(context, [&] {
         const Use use(context);
@@ -141,13 +150,18 @@ int32_t context_change(graft_context* context, const std::function<void(Options&
         backend::require_threads(changed.engine.threads);
         NearDefaults near = near_defaults(changed);
         near.machine = context->near_plans.defaults().machine;
+        settings::Settings next = context->solver.settings();
+        take_live_keys(changed, next);
+        const settings::AccuracyDoubt told = settings::accuracy_doubt(context->solver.settings()),
+                                      doubt = settings::accuracy_doubt(next);
         if (changed.asked.deadline_s != context->options.asked.deadline_s)
             context->ranks->set_deadline(changed.asked.deadline_s);
-        take_live_keys(changed, context->solver.settings());
+        context->solver.settings() = next;
         context->near_plans.set_defaults(near);
         context->options_fingerprint = shared_fingerprint(changed);
         context->options = std::move(changed);
         follow_log_key(*context);
+        tell_accuracy(context->solver.log(), doubt, told);
     });
 }
 
@@ -179,15 +193,6 @@ int32_t context_destroy(graft_context** context) noexcept {
     });
 }
 
-/// Where mac.accuracy is known not to hold, the log says so before anything is computed.
-static void tell_accuracy(engine::Solver& solver) {
-    const settings::AccuracyDoubt doubt = settings::accuracy_doubt(solver.settings());
-    if (!doubt.warning.empty())
-        solver.log().write(core::LogLevel::warning, doubt.warning);
-    if (!doubt.caution.empty())
-        solver.log().write(core::LogLevel::info, doubt.caution);
-}
-
 int32_t context_set_log(graft_context* context, graft_log_function function, void* user,
                         int32_t level) noexcept {
     return guard_on(context, [&] {
@@ -202,7 +207,7 @@ int32_t context_set_log(graft_context* context, graft_log_function function, voi
         context->log_level_by_key = level == 0;
         context->solver.log() = {function, user, static_cast<core::LogLevel>(level)};
         follow_log_key(*context);
-        tell_accuracy(context->solver);
+        tell_accuracy(context->solver.log(), settings::accuracy_doubt(context->solver.settings()));
     });
 }
 

@@ -39,7 +39,7 @@ constexpr uint32_t first_size = sizeof(graft_comm_v1); // of version 1.0: a numb
 
 graft_comm_v1 copy_of(const graft_comm_v1& given) {
     constexpr uint32_t largest = 1u << 16u; // a larger struct_size is not a size but garbage
-    if (given.struct_size < first_size || given.struct_size > largest)
+    if (given.struct_size < first_size || given.struct_size > largest || given.struct_size % 8 != 0)
         core::fail(Status::abi,
                    "graft_comm_v1: struct_size is %u; expected sizeof(graft_comm_v1), %u here and at least %u. Set "
                    "it before the call, and compile the host against the library's own <graft/comm.h>",

@@ -2,6 +2,7 @@
 // The loader against every kind of library that is missing, damaged, foreign, older or newer: a status, a
 // message that a person can act on, and a host that lives on.
 #include "graft_loader.h"
+#include "graft_mpi_loader.h"
 
 #include <gtest/gtest.h>
 
@@ -193,6 +194,12 @@ TEST(Loader, WhatIsNoRegularFileIsRefusedAtOnce) {
         const Environment bare("GRAFT_LIBRARY", "libgraft.so.0"), path("LD_LIBRARY_PATH", folder.c_str());
         expect_failure(load(nullptr), GRAFT_ERROR_LOAD_FOREIGN, {"no regular file"});
     }
+    const Environment shim("GRAFT_MPI_LIBRARY", pipe.c_str());
+    char why[1024];
+    int32_t status = GRAFT_OK;
+    EXPECT_EQ(graft_open_mpi_shim("mpich", &status, why, sizeof why), nullptr);
+    EXPECT_EQ(status, GRAFT_ERROR_LOAD_FOREIGN);
+    EXPECT_NE(std::string(why).find(pipe + ": no regular file"), std::string::npos) << why;
     std::filesystem::remove_all(folder);
 }
 

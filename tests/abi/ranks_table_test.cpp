@@ -142,7 +142,7 @@ TEST_F(RanksTable, CommunicatorsOfOtherSizes) {
     for (uint64_t& word : table.newer)
         word = 0x1234567800000000u; // members of a later version, which this library does not call
     EXPECT_TRUE(taken(sizeof table)) << api->last_error();
-    for (uint32_t size : {0u, 8u, 64u, first - 8, first - 1}) {
+    for (uint32_t size : {0u, 8u, 64u, first - 8, first - 1, first + 1, first + 4, first + 9}) {
         table.known.struct_size = size;
         expect_error(api->context_set_communicator(context, &table.known), GRAFT_ERROR_ABI, "struct_size");
     }

@@ -250,4 +250,30 @@ TEST(LiveKeys, LogFollowsItsKeyUntilTheHostSaysItself) {
     EXPECT_EQ(messages, 0) << "the host's own level counts";
 }
 
+TEST(LiveKeys, ADoubtAboutTheAccuracyIsToldWithTheKeyThatBringsIt) {
+    auto keys = base;
+    keys["method"] = "tree", keys["mac.type"] = "error", keys["mac.accuracy"] = "0.001", keys["order"] = "2";
+    const Context context(keys);
+    std::string said;
+    const auto note = [](void* user, int32_t level, const char* text) {
+        *static_cast<std::string*>(user) += std::to_string(level) + text;
+    };
+    const auto after = [&](const char* key, const char* value) {
+        said.clear();
+        EXPECT_EQ(context.set(key, value), GRAFT_OK) << key << ": " << capi::last_error();
+        return said;
+    };
+    ASSERT_EQ(capi::context_set_log(context.context, note, &said, GRAFT_LOG_INFO), GRAFT_OK);
+    EXPECT_EQ(said.find(std::to_string(GRAFT_LOG_INFO) + "mac.accuracy 0.001: where"), 0u) << said;
+    const std::string warning = std::to_string(GRAFT_LOG_WARNING) + "mac.accuracy 5e-05: ";
+    EXPECT_EQ(after("mac.accuracy", "5e-5").find(warning + "at order 2"), 0u) << said;
+    EXPECT_NE(said.find("mac.accuracy 5e-05: where many particles"), std::string::npos) << said;
+    EXPECT_EQ(after("mac.theta", "0.4"), "") << "nothing new";
+    EXPECT_EQ(after("order", "1").find(warning + "at order 1"), 0u) << said;
+    EXPECT_EQ(after("order", "4"), "") << "it holds";
+    said.clear();
+    EXPECT_NE(context.set("mac.accuracy", "1e-7 m"), GRAFT_OK);
+    EXPECT_EQ(said, "") << "a change that is refused";
+}
+
 } // namespace

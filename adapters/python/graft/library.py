@@ -54,17 +54,22 @@ def _place(path: str | os.PathLike[str] | None) -> tuple[str, str]:
                 f"\nset GRAFT_LIBRARY=/path/to/{NAME}, or give its path")
 
 
+def _opened(origin: str, place: str, remedy: str) -> ctypes.CDLL:
+    """LOAD_NOT_FOUND, LOAD_FOREIGN; the dynamic linker would wait for a pipe's writer."""
+    if os.path.exists(place) and not os.path.isfile(place):
+        raise Error(Status.LOAD_FOREIGN, f"{origin}: {place}: not a regular file; expected a shared library")
+    try:
+        return ctypes.CDLL(place, mode=_MODE)
+    except OSError as error:
+        status = Status.LOAD_FOREIGN if os.path.exists(place) else Status.LOAD_NOT_FOUND
+        raise Error(status, f"{origin}: {place}: {error}\nset {remedy}") from None
+
+
 def load(path: str | os.PathLike[str] | None = None) -> Api:
     """The table of libgraft (None: of GRAFT_LIBRARY, or of the installation that this package is in). LOAD_NOT_FOUND, LOAD_FOREIGN,
     LOAD_VERSION; the text names every place tried."""
     origin, place = _place(path)
-    if os.path.exists(place) and not os.path.isfile(place):
-        raise Error(Status.LOAD_FOREIGN, f"{origin}: {place}: not a regular file; expected a shared library")
-    try:
-        library = ctypes.CDLL(place, mode=_MODE)
-    except OSError as error:
-        status = Status.LOAD_FOREIGN if os.path.exists(place) else Status.LOAD_NOT_FOUND
-        raise Error(status, f"{origin}: {place}: {error}\nset GRAFT_LIBRARY=/path/to/{NAME}") from None
+    library = _opened(origin, place, f"GRAFT_LIBRARY=/path/to/{NAME}")
     if not hasattr(library, "graft_get_api"):
         raise Error(Status.LOAD_FOREIGN, f"{origin}: {place}: a shared library, but not Graft: it has no graft_get_api")
     library.graft_get_api.restype = ctypes.POINTER(Api)
@@ -78,12 +83,10 @@ def load(path: str | os.PathLike[str] | None = None) -> Api:
 
 
 def shim(api: Api, library_version: str) -> ctypes.CDLL:
-    """libgraft_mpi of the MPI that this process runs: GRAFT_MPI_LIBRARY, or beside libgraft. LOAD_NOT_FOUND."""
-    family = "openmpi" if "Open MPI" in library_version else "mpich"
-    path = os.environ.get("GRAFT_MPI_LIBRARY") or os.path.join(os.path.dirname(api.place), f"libgraft_mpi_{family}.so")
-    try:
-        opened = ctypes.CDLL(path, mode=_MODE)
-    except OSError as error:
-        raise Error(Status.LOAD_NOT_FOUND, f"{path}: {error}; set GRAFT_MPI_LIBRARY=/path/to/libgraft_mpi_{family}.so") from None
+    """libgraft_mpi of the MPI that this process runs: GRAFT_MPI_LIBRARY, or beside libgraft. LOAD_NOT_FOUND, LOAD_FOREIGN."""
+    name = f"libgraft_mpi_{'openmpi' if 'Open MPI' in library_version else 'mpich'}.so"
+    given = os.environ.get("GRAFT_MPI_LIBRARY")
+    opened = _opened("environment variable GRAFT_MPI_LIBRARY" if given else "beside libgraft",
+                     given or os.path.join(os.path.dirname(api.place), name), f"GRAFT_MPI_LIBRARY=/path/to/{name}")
     opened.graft_mpi_error.restype = ctypes.c_char_p
     return opened

@@ -10,10 +10,11 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 LIBRARY, PACKAGE, WORK = (pathlib.Path(argument) for argument in sys.argv[1:4])
 del sys.argv[1:]
-PROGRAM = "import graft, sys\ntry: print(graft.load().place)\nexcept graft.Error as error: sys.exit(f'{error.status.name}: {error}')"
+PROGRAM = "import graft, sys\ntry: %s\nexcept graft.Error as error: sys.exit(f'{error.status.name}: {error}')"
 
 
 class Installed(unittest.TestCase):
@@ -33,12 +34,12 @@ class Installed(unittest.TestCase):
         shutil.copy(LIBRARY.resolve(), path)
         return path
 
-    def load(self, library=None, python=None):
+    def load(self, library=None, python=None, program="print(graft.load().place)"):
         environment = {key: value for key, value in os.environ.items() if key not in ("GRAFT_LIBRARY", "LD_LIBRARY_PATH")}
         environment.update({"PYTHONPATH": str(python or self.python), "PYTHONDONTWRITEBYTECODE": "1"})
         if library is not None:
             environment["GRAFT_LIBRARY"] = str(library)
-        ran = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, cwd=self.prefix, capture_output=True, text=True, timeout=60)
+        ran = subprocess.run([sys.executable, "-c", PROGRAM % program], env=environment, cwd=self.prefix, capture_output=True, text=True, timeout=60)
         return (ran.stdout if ran.returncode == 0 else ran.stderr).strip()
 
     def test_beside_the_installed_package(self):
@@ -89,6 +90,15 @@ class Installed(unittest.TestCase):
             self.assertIn("LOAD_FOREIGN", said)
             self.assertRegex(said, words)
         self.assertIn("LOAD_NOT_FOUND: environment variable GRAFT_LIBRARY: /nowhere/l.so", self.load(library="/nowhere/l.so"))
+
+    def test_files_that_are_no_mpi_shims(self):
+        pipe = self.prefix / "pipe"
+        os.mkfifo(pipe)
+        program = "from graft import library; library.shim(library.load(), 'MPICH')"
+        for place, words in ((pipe, "LOAD_FOREIGN.*not a regular file"), (self.python / "graft/near.py", "LOAD_FOREIGN.*GRAFT_MPI_LIBRARY"),
+                             (self.lib / "no.so", "LOAD_NOT_FOUND.*GRAFT_MPI_LIBRARY")):
+            with unittest.mock.patch.dict(os.environ, GRAFT_MPI_LIBRARY=str(place)):
+                self.assertRegex(self.load(library=LIBRARY, program=program), words)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the campaign lets go wrong: a host allocator that refuses its k-th call, a communicator whose k-th call
-// fails, a rank that leaves.
+// What the campaign lets go wrong: a host allocator that refuses its k-th call, and a rank whose k-th call of the
+// communicator fails, stalls, or is its last.
 #pragma once
 
 #include <graft/graft.h>
 
 #include <atomic>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 namespace soak {
 
@@ -46,10 +49,18 @@ class Allocator {
     std::atomic<int64_t> calls_{0}, living_{0};
 };
 
-/// A table before another one's, whose `at`-th call fails (0: none).
+struct Fault {
+    enum Way { fail, stall, kill } way = fail;
+    int64_t at = 0; // which call; 0: none
+};
+
+/// How long a stalled rank stands still: several times the deadline of such cases (cases.py).
+inline constexpr std::chrono::seconds stall_time{4};
+
+/// A table before another one's, with a fault.
 class Comm {
   public:
-    Comm(graft_comm_v1* inner, int64_t at) : inner_(inner), table_(*inner), at_(at) {
+    Comm(graft_comm_v1* inner, Fault fault) : inner_(inner), table_(*inner), fault_(fault) {
         table_.self = this;
         table_.comm_barrier = [](void* s) {
             return of(s).fails() ? broken : of(s).inner_->comm_barrier(of(s).inner_->self);
@@ -61,12 +72,13 @@ class Comm {
             return of(s).fails() ? broken : of(s).inner_->comm_allreduce(of(s).inner_->self, x, y, n, t, o);
         };
         table_.comm_allgatherv = [](void* s, const void* x, int64_t n, void* y, const int64_t* b,
-                               const int64_t* o) {
+                                    const int64_t* o) {
             return of(s).fails() ? broken : of(s).inner_->comm_allgatherv(of(s).inner_->self, x, n, y, b, o);
         };
         table_.comm_alltoallv = [](void* s, const void* x, const int64_t* b, const int64_t* o, void* y,
-                              const int64_t* c, const int64_t* p) {
-            return of(s).fails() ? broken : of(s).inner_->comm_alltoallv(of(s).inner_->self, x, b, o, y, c, p);
+                                   const int64_t* c, const int64_t* p) {
+            return of(s).fails() ? broken
+                                 : of(s).inner_->comm_alltoallv(of(s).inner_->self, x, b, o, y, c, p);
         };
         table_.comm_isend = [](void* s, const void* d, int64_t b, int32_t to, int32_t tag, int64_t* r) {
             return of(s).fails() ? broken : of(s).inner_->comm_isend(of(s).inner_->self, d, b, to, tag, r);
@@ -82,7 +94,9 @@ class Comm {
         };
         table_.comm_free = [](graft_comm_v1*) {};
         if (inner->comm_error_text != nullptr)
-            table_.comm_error_text = [](void* s) { return of(s).inner_->comm_error_text(of(s).inner_->self); };
+            table_.comm_error_text = [](void* s) {
+                return of(s).inner_->comm_error_text(of(s).inner_->self);
+            };
         if (inner->comm_set_deadline != nullptr)
             table_.comm_set_deadline = [](void* s, double t) {
                 return of(s).inner_->comm_set_deadline(of(s).inner_->self, t);
@@ -96,16 +110,25 @@ class Comm {
     Comm(const Comm&) = delete;
     Comm& operator=(const Comm&) = delete;
     const graft_comm_v1* table() const { return &table_; }
-    bool fired() const { return at_ > 0 && calls_ >= at_; }
+    bool fired() const { return fault_.at > 0 && calls_ >= fault_.at; }
 
   private:
     static constexpr int32_t broken = 4711;
     static Comm& of(void* self) { return *static_cast<Comm*>(self); }
-    bool fails() { return ++calls_ == at_; }
+    bool fails() {
+        if (++calls_ != fault_.at)
+            return false;
+        if (fault_.way == Fault::kill)
+            std::raise(SIGKILL);
+        if (fault_.way == Fault::stall)
+            std::this_thread::sleep_for(stall_time);
+        return fault_.way == Fault::fail;
+    }
 
     graft_comm_v1* inner_;
     graft_comm_v1 table_;
-    int64_t at_, calls_ = 0;
+    Fault fault_;
+    int64_t calls_ = 0;
 };
 
 } // namespace soak

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs cases of the soak campaign (tests/scale/soak.py): a line of words on standard input is a case, a line of
-// JSON on standard output what came of it. Whoever runs it watches for lines that do not come.
+// Runs cases of the soak campaign (tests/scale/soak.py): a line of words is a case, a line of JSON what came of it.
+// Whoever runs it watches for lines that do not come.
 //
-// A case is judged by what it has to say: never a value that is not finite with status OK, never a byte written
-// beside the items asked for or on failure, one status on all ranks, right answers by sums in long double, and
-// nothing kept by the allocator at the end.
-#include "arrays.hpp"
-#include "faults.hpp"
-#include "oracle.hpp"
+//     soak_case LIBRARY                  cases from standard input, answers to standard output; ranks are threads
+//     soak_case LIBRARY FAMILY FOLDER    one of the ranks under mpiexec: cases from FOLDER/to.RANK, its own answers to
+//                                        FOLDER/from.RANK. FAMILY: mpich or openmpi
+#include "mpi_world.hpp"
+#include "rank.hpp"
 
 #include <graft/graft_loader.h>
 
-#include <algorithm>
-#include <cstdio>
+#include <fstream>
 #include <iostream>
-#include <limits>
-#include <memory>
 #include <optional>
 #include <thread>
 
@@ -23,250 +19,7 @@ namespace soak {
 
 namespace {
 
-constexpr size_t most_judged = 24; // targets of a case that are summed again
-const graft_api_v1* api = nullptr;
-
-struct Verdict {
-    std::string word = "ok"; // the first thing that is wrong
-    std::string detail;
-    double worst = 0;            // error over tolerance
-    bool lost_in_single = false; // right only by what that rule allows
-    int32_t status = GRAFT_OK;
-
-    void blame(const std::string& what, const std::string& more = "") {
-        if (word == "ok" || word == "refused") {
-            word = what;
-            detail = more;
-        }
-    }
-};
-
-/// How far from the exact sum an answer may be, over the sum of absolute values.
-double tolerance_of(const Case& c, bool single) {
-    const std::string precision = c.deck("precision", "mixed"), method = c.deck("method", "tree");
-    const bool in_double = precision == "fp64" || method == "reference";
-    double t = in_double ? 1e-11 : precision == "mixed" ? 2e-5 : 2e-4;
-    if (c.deck("box.periodic", "none") != "none" && method != "reference")
-        t = std::max(t, 3e-3); // ewald.accuracy is an rms over the rms force
-    if (method == "tree")
-        t = std::max(t, c.deck("order", "2") == "0" ? 0.5 : 0.15);
-    return single ? std::max(t, 1e-6) : t;
-}
-
-/// One rank's share of a case.
-class Rank {
-  public:
-    Rank(const Case& c, const Scene& scene, int rank, int size, graft_comm_v1* comm)
-        : case_(c), scene_(scene), single_(c.text("type") == "f32"),
-          begin_(scene.charge.size() * static_cast<size_t>(rank) / static_cast<size_t>(size)),
-          end_(scene.charge.size() * static_cast<size_t>(rank + 1) / static_cast<size_t>(size)),
-          at_points_(c.text("targets") == "points"), faulty_(rank == c.whole("fault_rank", 0) % size),
-          allocator_(faulty_ ? c.whole("alloc", 0) : 0), inner_(comm) {
-        if (comm != nullptr)
-            comm_ = std::make_unique<Comm>(comm, faulty_ ? c.whole("fail", 0) : 0);
-        leaves_ = faulty_ && c.whole("leave", 0) != 0 && comm != nullptr;
-        prepare();
-    }
-
-    void run() {
-        if (leaves_) {
-            inner_->comm_fail(inner_->self, "this rank leaves");
-            verdict.status = GRAFT_ERROR_COMMUNICATION;
-            return;
-        }
-        graft_options* options = nullptr;
-        note(api->options_create(&options));
-        for (const auto& [key, value] : case_.deck())
-            if (verdict.status == GRAFT_OK)
-                note(api->options_set(options, key.c_str(), value.c_str()));
-        graft_context* context = nullptr;
-        if (verdict.status == GRAFT_OK)
-            note(api->context_create(options, allocator_.table(), &context));
-        if (context != nullptr)
-            compute(context);
-        api->context_destroy(&context);
-        api->options_destroy(&options);
-        if (allocator_.living() != 0)
-            verdict.blame("kept memory", std::to_string(allocator_.living()) + " pieces");
-    }
-
-    bool faulty() const { return allocator_.fired() || (comm_ && comm_->fired()) || leaves_; }
-
-    /// Of this rank's targets, after all ranks have ended.
-    void judge(const Law& law, const Lattice* lattice) {
-        if (verdict.status != GRAFT_OK)
-            return;
-        const Points& targets = at_points_ ? scene_.points : scene_.sources;
-        const size_t first = at_points_ ? 0 : begin_;
-        const size_t step = std::max<size_t>(1, asked_.size() / most_judged);
-        const long double extent = scene_.sources.size() > 0 ? extent_of(scene_) : 0;
-        const long double most = lost_in_single();
-        for (size_t a = 0; a < asked_.size(); ++a) {
-            const size_t i = asked_[a];
-            if (!is_finite(i))
-                return verdict.blame("not finite", "target " + std::to_string(first + i));
-            if (a % step != 0 || case_.text("oracle") == "none")
-                continue;
-            const auto own = at_points_ ? int64_t{-1} : static_cast<int64_t>(first + i);
-            const Exact e = lattice != nullptr ? lattice->at(targets, first + i, own, most)
-                                               : exact_at(law, scene_, targets, first + i, own, extent, most);
-            compare(i, e, first + i);
-        }
-    }
-
-    /// Whether the exact answer to some target cannot be held by the host's arrays: then VALUE is right.
-    bool beyond(const Law& law) const {
-        const Points& targets = at_points_ ? scene_.points : scene_.sources;
-        const long double most =
-            single_ ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
-        for (size_t i = 0; i < targets.size(); ++i) {
-            const Exact e =
-                exact_at(law, scene_, targets, i, at_points_ ? int64_t{-1} : static_cast<int64_t>(i));
-            if (!(e.a_size < most / 4) || !(e.phi_size < most / 4))
-                return true;
-        }
-        return false;
-    }
-
-    Verdict verdict;
-
-  private:
-    void note(int32_t status) {
-        if (status != GRAFT_OK && verdict.status == GRAFT_OK) {
-            verdict.status = status;
-            verdict.detail = api->last_error();
-        }
-    }
-
-    void prepare() {
-        const size_t n = end_ - begin_;
-        const std::string layout = case_.text("layout", "soa");
-        position_ = std::make_unique<Numbers>(n, 3, layout, single_);
-        charge_ = std::make_unique<Numbers>(n, 1, layout == "struct" ? layout : "soa", single_);
-        for (size_t i = 0; i < n; ++i) {
-            charge_->set(i, 0, scene_.charge[begin_ + i]);
-            for (int k = 0; k < 3; ++k)
-                position_->set(i, k, scene_.sources.axis[k][begin_ + i]);
-        }
-        const size_t targets = at_points_ ? scene_.points.size() : n;
-        if (at_points_) {
-            points_ = std::make_unique<Numbers>(targets, 3, layout, single_);
-            for (size_t i = 0; i < targets; ++i)
-                for (int k = 0; k < 3; ++k)
-                    points_->set(i, k, scene_.points.axis[k][i]);
-        }
-        field_ = std::make_unique<Numbers>(targets, 3, layout, single_);
-        potential_ = std::make_unique<Numbers>(targets, 1, "soa", single_);
-        choose_targets(targets);
-    }
-
-    void choose_targets(size_t n) {
-        const std::string which = case_.text("targets", "all");
-        for (size_t i = 0; i < n; ++i) {
-            const bool in = which == "all" || which == "points" || (begin_ + i) % 3 == 1;
-            active_.push_back(in ? 1 : 0);
-            if (in)
-                asked_.push_back(i);
-        }
-        for (size_t k = asked_.size(); k > 0; --k)
-            list_.push_back(static_cast<int64_t>(asked_[k - 1]));
-    }
-
-    void compute(graft_context* context) {
-        if (comm_)
-            note(api->context_set_communicator(context, comm_->table()));
-        call(context);
-        const bool again = case_.whole("again", 0) != 0 || (allocator_.fired() && !comm_);
-        if (again &&
-            verdict.status != GRAFT_ERROR_VALUE) { // what failed once must not have broken the context
-            verdict.status = GRAFT_OK;
-            call(context);
-        }
-    }
-
-    void call(graft_context* context) {
-        graft_particles p{};
-        p.struct_size = sizeof p;
-        p.n = static_cast<int64_t>(end_ - begin_);
-        p.charge = charge_->array(0);
-        graft_array chosen{};
-        if (case_.text("targets") == "mask")
-            p.active = &(chosen = whole_numbers(active_));
-        else if (case_.text("targets") == "list")
-            p.target_index = &(chosen = whole_numbers(list_));
-        graft_particles at{};
-        at.struct_size = sizeof at;
-        at.n = static_cast<int64_t>(at_points_ ? scene_.points.size() : 0);
-        graft_results r{};
-        r.struct_size = sizeof r;
-        for (int k = 0; k < 3; ++k) {
-            p.position[k] = position_->array(k);
-            at.position[k] = at_points_ ? points_->array(k) : nullptr;
-            r.acceleration[k] = field_->array(k);
-        }
-        r.potential = potential_->array(0);
-        field_->watch();
-        potential_->watch();
-        note(at_points_ ? api->field_at(context, &p, &at, &r) : api->compute(context, &p, &r));
-        if (verdict.status == GRAFT_OK)
-            for (const size_t i : asked_) {
-                field_->allow(i);
-                potential_->allow(i);
-            }
-        if (field_->differs() || potential_->differs())
-            verdict.blame(verdict.status == GRAFT_OK ? "wrote elsewhere" : "wrote on failure");
-    }
-
-    bool is_finite(size_t i) const {
-        return std::isfinite(field_->get(i, 0)) && std::isfinite(field_->get(i, 1)) &&
-               std::isfinite(field_->get(i, 2)) && std::isfinite(potential_->get(i, 0));
-    }
-
-    /// The rule for a known weakness: what may be lost of a pair that is close in the frame of the targets. Where all particles are targets, on one rank, such
-    /// pairs are seen and summed in double; of subsets, at points and among ranks they are not looked for
-    /// (docs/lab/soak.md), and single precision may lose all; so it may within a softening length.
-    long double lost_in_single() const {
-        if (case_.deck("precision", "mixed") == "fp64" || case_.deck("method", "tree") == "reference")
-            return 0;
-        const bool softened = case_.deck("softening.kind", "none") != "none";
-        return case_.text("targets") != "all" || comm_ || softened ? 1 : 4e-3L;
-    }
-
-    void compare(size_t i, const Exact& e, size_t named) {
-        const double t = tolerance_of(case_, single_);
-        const double least = single_ ? 2e-38 : 1e-290;
-        long double error = 0;
-        for (int k = 0; k < 3; ++k)
-            error = std::max(error, std::abs(field_->get(i, k) - e.a[k]));
-        weigh(error, t * e.a_size + least, e.a_close, "field", named);
-        weigh(std::abs(potential_->get(i, 0) - e.phi), t * e.phi_size + least, e.phi_close, "potential", named);
-    }
-
-    void weigh(long double error, long double allowed, long double close, const char* what, size_t named) {
-        const auto ratio = static_cast<double>(error / (allowed + close));
-        verdict.lost_in_single |= ratio <= 1 && error > allowed;
-        verdict.worst = std::max(verdict.worst, ratio);
-        if (!(ratio <= 1)) {
-            char text[96];
-            std::snprintf(text, sizeof text, "%s of target %zu: error %.3g of what is allowed", what, named,
-                          ratio);
-            verdict.blame("wrong", text);
-        }
-    }
-
-    const Case& case_;
-    const Scene& scene_;
-    bool single_;
-    size_t begin_, end_;
-    bool at_points_, faulty_, leaves_ = false;
-    Allocator allocator_;
-    graft_comm_v1* inner_;
-    std::unique_ptr<Comm> comm_;
-    std::unique_ptr<Numbers> position_, charge_, points_, field_, potential_;
-    std::vector<size_t> asked_;
-    std::vector<int32_t> active_;
-    std::vector<int64_t> list_;
-};
+using Ranks = std::vector<std::unique_ptr<Rank>>;
 
 std::optional<Lattice> lattice_of(const Case& c, const Law& law, const Scene& scene) {
     if (c.text("oracle") != "lattice")
@@ -276,51 +29,11 @@ std::optional<Lattice> lattice_of(const Case& c, const Law& law, const Scene& sc
     return Lattice(law, scene, edge);
 }
 
-Verdict verdict_of(std::vector<std::unique_ptr<Rank>>& ranks, const Law& law, const Lattice* lattice) {
-    const bool faulty = std::ranges::any_of(ranks, [](const auto& r) { return r->faulty(); });
-    Verdict worst = ranks[0]->verdict;
-    for (const auto& rank : ranks) {
-        rank->judge(law, lattice);
-        if (rank->verdict.status != ranks[0]->verdict.status)
-            worst.blame("ranks disagree", std::to_string(rank->verdict.status) + " and " +
-                                              std::to_string(ranks[0]->verdict.status));
-        if (rank->verdict.word != "ok")
-            worst.blame(rank->verdict.word, rank->verdict.detail);
-        worst.worst = std::max(worst.worst, rank->verdict.worst);
-        worst.lost_in_single |= rank->verdict.lost_in_single;
-    }
-    const bool told =
-        worst.status == GRAFT_ERROR_UNSUPPORTED; // what a version does not do is said, and no finding
-    if (worst.status != GRAFT_OK && worst.word == "ok" && !faulty && !told && !ranks[0]->beyond(law))
-        worst.word = "refused";
-    return worst;
-}
-
-Verdict run(const Case& c) {
-    const Scene scene = scene_of(c);
+void judge(const Case& c, const Scene& scene, const Ranks& ranks) {
     const Law law(c);
-    const auto size = static_cast<int>(c.whole("ranks", 1));
-    std::vector<graft_comm_v1*> comms(static_cast<size_t>(size), nullptr);
-    if (size > 1 && api->comm_create_threads(size, comms.data()) != GRAFT_OK) {
-        Verdict none;
-        none.blame("no ranks", api->last_error());
-        return none;
-    }
-    std::vector<std::unique_ptr<Rank>> ranks;
-    for (int r = 0; r < size; ++r)
-        ranks.push_back(std::make_unique<Rank>(c, scene, r, size, comms[static_cast<size_t>(r)]));
-    std::vector<std::thread> threads;
-    for (auto& rank : ranks)
-        threads.emplace_back([&rank] { rank->run(); });
-    for (std::thread& thread : threads)
-        thread.join();
     const auto lattice = lattice_of(c, law, scene);
-    Verdict verdict = verdict_of(ranks, law, lattice ? &*lattice : nullptr);
-    ranks.clear();
-    for (graft_comm_v1* comm : comms)
-        if (comm != nullptr)
-            comm->comm_free(comm);
-    return verdict;
+    for (const auto& rank : ranks)
+        rank->judge(law, lattice ? &*lattice : nullptr);
 }
 
 std::string quoted(const std::string& text) {
@@ -333,6 +46,76 @@ std::string quoted(const std::string& text) {
     return out + "\"";
 }
 
+std::string answer_of(const Case& c, const Rank& rank) {
+    const Verdict& v = rank.verdict;
+    const bool beyond = v.status == GRAFT_ERROR_VALUE && !rank.faulty() && rank.beyond(Law(c));
+    char numbers[128];
+    std::snprintf(numbers, sizeof numbers, "\"status\": %d, \"worst\": %.3g, ", v.status,
+                  std::isfinite(v.worst) ? v.worst : 1e300);
+    const auto flag = [](const char* name, bool is) {
+        return quoted(name) + (is ? ": true, " : ": false, ");
+    };
+    return "{\"verdict\": " + quoted(v.word) + ", " + flag("lost_in_single", v.lost_in_single) +
+           flag("faulty", rank.faulty()) + flag("beyond", beyond) + numbers +
+           "\"detail\": " + quoted(v.detail) + "}";
+}
+
+void answer(std::ostream& out, const Case& c, const Ranks& ranks) {
+    out << "{\"id\": " << c.text("id", "0") << ", \"ranks\": [";
+    for (const auto& rank : ranks)
+        out << (&rank == ranks.data() ? "" : ", ") << answer_of(c, *rank);
+    out << "]}" << std::endl;
+}
+
+/// Ranks as threads of this process.
+void run_threads(const Case& c) {
+    const Scene scene = scene_of(c);
+    const auto size = static_cast<int>(c.whole("ranks", 1));
+    std::vector<graft_comm_v1*> comms(static_cast<size_t>(size), nullptr);
+    if (size > 1 && api->comm_create_threads(size, comms.data()) != GRAFT_OK) {
+        std::fprintf(stderr, "no ranks: %s\n", api->last_error());
+        std::exit(3);
+    }
+    Ranks ranks;
+    for (int r = 0; r < size; ++r)
+        ranks.push_back(std::make_unique<Rank>(c, scene, r, size, comms[static_cast<size_t>(r)]));
+    std::vector<std::thread> threads;
+    for (auto& rank : ranks)
+        threads.emplace_back([&rank] { rank->run(); });
+    for (std::thread& thread : threads)
+        thread.join();
+    judge(c, scene, ranks);
+    answer(std::cout, c, ranks);
+    ranks.clear();
+    for (graft_comm_v1* comm : comms)
+        if (comm != nullptr)
+            comm->comm_free(comm);
+}
+
+/// This process's share of a case of the first few ranks of the world; the others have nothing to say.
+void run_mpi(const Case& c, const MpiWorld& world, std::ostream& out) {
+    const auto size = static_cast<int>(c.whole("ranks", 1));
+    graft_comm_v1* comm = world.table(size);
+    if (world.rank() < size) {
+        const Scene scene = scene_of(c);
+        Ranks ranks;
+        ranks.push_back(std::make_unique<Rank>(c, scene, comm->rank, size, comm));
+        ranks[0]->run();
+        judge(c, scene, ranks);
+        answer(out, c, ranks);
+    }
+    comm->comm_free(comm);
+}
+
+void serve_mpi(const char* family, const std::string& folder) {
+    const MpiWorld world(family);
+    const std::string rank = std::to_string(world.rank());
+    std::ofstream out(folder + "/from." + rank);
+    std::ifstream in(folder + "/to." + rank);
+    for (std::string line; std::getline(in, line);)
+        run_mpi(Case(line), world, out);
+}
+
 } // namespace
 
 } // namespace soak
@@ -343,15 +126,10 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "%s\n", why);
         return 2;
     }
-    for (std::string line; std::getline(std::cin, line);) {
-        const soak::Case c(line);
-        const soak::Verdict v = soak::run(c);
-        std::printf("{\"id\": %s, \"verdict\": %s, \"lost_in_single\": %s, \"status\": %d, \"worst\": %.3g, "
-                    "\"detail\": %s}\n",
-                    c.text("id", "0").c_str(), soak::quoted(v.word).c_str(),
-                    v.lost_in_single ? "true" : "false", v.status, std::isfinite(v.worst) ? v.worst : 1e300,
-                    soak::quoted(v.detail).c_str());
-        std::fflush(stdout);
-    }
+    if (argc > 3)
+        soak::serve_mpi(argv[2], argv[3]);
+    else
+        for (std::string line; std::getline(std::cin, line);)
+            soak::run_threads(soak::Case(line));
     return 0;
 }
