@@ -104,6 +104,7 @@ void TreeForce::State::choose_images(const Job& job) {
 void TreeForce::State::build_own(const Job& job) {
     Report& report = job.report;
     report.bytes_lists = 0;
+    far_above = 0;
     build_tree(job);
     core::Timer timer;
     moments::compute_moments(job.executor, forest.tree, job.settings.order, forest.moments);
@@ -181,6 +182,7 @@ void TreeForce::State::count(Report& report) const {
         report.cells += static_cast<double>(cells[g]);
         report.far_cells += static_cast<double>(far[g]);
     }
+    report.far_cells += static_cast<double>(far_above);
 }
 
 const int32_t* TreeForce::items() const {

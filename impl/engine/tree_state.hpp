@@ -4,7 +4,8 @@
 #pragma once
 
 #include "core/timer.hpp"
-#include "lists/lists.hpp"
+#include "lists/dual_walk.hpp"
+#include "lists/target_cells.hpp"
 #include "lists/targets.hpp"
 #include "forces/p2p/close_targets.hpp"
 #include "essential/target_domain.hpp"
@@ -12,6 +13,7 @@
 #include "essential/forest.hpp"
 #include "essential/essential_tree.hpp"
 #include "essential/top_tree.hpp"
+#include "engine/target_walk.hpp"
 #include "engine/tree_force.hpp"
 #include "tree/build.hpp"
 
@@ -19,7 +21,7 @@ namespace graft::engine {
 
 struct TreeForce::State {
     explicit State(core::Memory& memory)
-        : builder(memory), forest(memory), targets(memory), list_builder(memory), lists(memory),
+        : builder(memory), forest(memory), targets(memory), walk(memory),
           acceleration(memory, "group accelerations"), pairs(memory, "pair counts"),
           cells(memory, "cell counts"), far(memory, "far cell counts"), shifts(memory, "image shifts"),
           image_force(memory, "image forces"), moved(memory, "images of groups"), top(memory),
@@ -29,11 +31,11 @@ struct TreeForce::State {
     tree::TreeBuilder builder;
     essential::Forest forest;
     lists::TargetSet targets;
-    lists::ListBuilder list_builder;
-    lists::InteractionLists lists;
+    TargetWalk walk;
     core::Buffer<double> acceleration;  // error MAC: per group
     core::Buffer<int64_t> pairs, cells; // per group
     core::Buffer<int64_t> far;          // cells of each group that went into its polynomial
+    int64_t far_above = 0;              // cells that went into the polynomials of cells above groups
     // Periodic box: targets.groups() then holds every group once an image, those of one group next to each
     // other.
     core::Buffer<geometry::Vec3> shifts; // of the groups' targets; empty: open box
@@ -91,17 +93,26 @@ struct TreeForce::State {
     /// branches, the second (`remote`) nodes from other ranks alone, and adds.
     void evaluate(const Job& job, int64_t begin, int64_t end, bool remote);
     template <typename T>
-    void evaluate_groups(const Job& job, int64_t begin, int64_t end, bool remote);
+    void evaluate_cells(const Job& job, int64_t begin, int64_t end, bool remote);
+    void share_out_below(int32_t begin, int32_t end, int32_t above);
     template <typename T>
-    void evaluate_group(const Job& job, int64_t group, int64_t in_batch, bool remote,
-                        const forces::PairVariant& variant, forces::Workspace<T>& work, forces::Workspace<double>& full);
-    bool has_close(const forces::CloseTargets& close, int64_t begin, int64_t end) const;
-    int64_t pairs_in_double(const Job& job, const lists::Group& group, int64_t entry_begin, int64_t entry_end,
-                            double nearest, double softening, const forces::PairVariant& variant, bool add,
+    void walk_upper(const Job& job);
+    template <typename T>
+    void inherit(const Job& job, const lists::TargetCell& cell, const Inherited& above, Inherited& own, int thread);
+    template <typename T>
+    void visit(const Job& job, int32_t cell, const Inherited& above, int depth, bool remote, int thread);
+    bool has_hierarchy(const Job& job) const;
+    template <typename T>
+    void evaluate_group(const Job& job, int64_t group, const CellField& above, bool remote,
+                        const forces::PairVariant& variant, WalkThread& lists, forces::Workspace<T>& work,
+                        forces::Workspace<double>& full);
+    bool has_close(const forces::CloseTargets& close, const int32_t* begin, const int32_t* end) const;
+    int64_t pairs_in_double(const Job& job, const lists::Group& group, const int32_t* entry_begin,
+                            const int32_t* entry_end, double nearest, double softening, const forces::PairVariant& variant, bool add,
                             forces::Workspace<double>& work);
     template <typename T>
-    int64_t sum_beyond(const Job& job, int64_t group, int64_t leaf_begin, int64_t leaf_end,
-                       int64_t node_begin, int64_t node_end, const forces::Frame& frame,
+    int64_t sum_beyond(const Job& job, int64_t group, const int32_t* leaf_begin, const int32_t* leaf_end,
+                       const int32_t* node_begin, const int32_t* node_end, const forces::Frame& frame,
                        const forces::PairVariant& variant, forces::Workspace<double>& work);
     double longest_softening(const Job& job, const lists::Group& group,
                              const forces::PairVariant& variant) const;
@@ -109,7 +120,7 @@ struct TreeForce::State {
     forces::Frame place_of(int64_t group, forces::Frame frame) const;
     forces::ParticleArrays target_arrays() const;
     template <typename T>
-    void gather(int64_t entry_begin, int64_t entry_end, const forces::Frame& frame,
+    void gather(const int32_t* entry_begin, const int32_t* entry_end, const forces::Frame& frame,
                 const forces::PairVariant& variant, double length, int64_t chunk,
                 const forces::Screening& screening, forces::Workspace<T>& work, int64_t& sources);
     void add_image_force(const Job& job, int64_t group, const forces::Frame& frame,
@@ -119,15 +130,14 @@ struct TreeForce::State {
         return group == 0 || targets.groups()[group - 1].first != targets.groups()[group].first;
     }
     template <typename T>
-    void sum_cells(const Job& job, const lists::Group& group, int32_t* begin, int32_t* end,
+    void sum_cells(const Job& job, const lists::Group& group, const CellField& above, int32_t* begin, int32_t* end,
                    const forces::Frame& frame, double length, forces::Workspace<T>& work, int64_t& near_count);
     template <typename T>
-    void sum_far_cells(const lists::Group& group, const int32_t* nodes, int64_t count,
-                       const forces::Frame& frame, const forces::CellVariant& variant, double length,
-                       forces::Workspace<T>& work);
+    void add_far_cells(const int32_t* nodes, int64_t count, const forces::CellVariant& variant, double length,
+                       CellField& field, forces::Workspace<T>& work);
     int32_t* near_end(const Job& job, const lists::Group& group, const forces::CellVariant& variant,
                       int32_t* begin, int32_t* end) const;
-    double nearest_length(const lists::Group& group, int64_t in_batch, int64_t node_end) const;
+    double nearest_length(const lists::Group& group, const WalkThread& lists) const;
 };
 
 } // namespace graft::engine
