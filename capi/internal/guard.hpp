@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/error.hpp"
+#include "core/float_environment.hpp"
 
 #include <cstdint>
 
@@ -16,9 +17,11 @@ int32_t record_current_exception() noexcept;
 const char* last_error() noexcept;
 const char* status_text(int32_t status) noexcept;
 
-/// Runs the body of one ABI entry: 0 on success, the status of whatever it threw otherwise.
+/// Runs the body of one ABI entry: 0 on success, the status of whatever it threw otherwise. The host's
+/// floating-point environment is set aside meanwhile.
 template <typename Body>
 int32_t guard(Body&& body) noexcept {
+    const core::DefaultFloatEnvironment held;
     try {
         body();
         return 0;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "backend/step_count.hpp"
+#include "core/float_environment.hpp"
 #include "core/memory.hpp"
 
 #include <algorithm>
@@ -50,15 +51,19 @@ void Executor::for_blocks(int64_t n, int64_t block, Body&& body) const {
     if (threads > 1 && blocks > 1) {
         std::exception_ptr error;
         std::atomic<bool> failed{false};
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-        for (int64_t b = 0; b < blocks; ++b) {
-            if (failed.load(std::memory_order_relaxed))
-                continue;
-            try {
-                body(b * block, std::min(n, (b + 1) * block), omp_get_thread_num());
-            } catch (...) {
-                if (!failed.exchange(true))
-                    error = std::current_exception();
+#pragma omp parallel num_threads(threads)
+        {
+            const core::DefaultFloatEnvironment held; // the host's own loops may have set traps in these threads
+#pragma omp for schedule(dynamic, 1)
+            for (int64_t b = 0; b < blocks; ++b) {
+                if (failed.load(std::memory_order_relaxed))
+                    continue;
+                try {
+                    body(b * block, std::min(n, (b + 1) * block), omp_get_thread_num());
+                } catch (...) {
+                    if (!failed.exchange(true))
+                        error = std::current_exception();
+                }
             }
         }
         if (error)

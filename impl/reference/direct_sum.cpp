@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The oracle, see direct_sum.hpp. Sums after Neumaier 1974 (ZAMM 54, 39).
 #include "reference/direct_sum.hpp"
+#include "reference/loop.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -56,11 +57,7 @@ Factors pair(Softening softening, double r, double length_i, double length_j) {
 
 void direct_sum(const Points& sources, const double* charge, const Points& targets, const int64_t* self,
                 Softening softening, double length, int threads, const Field& field) {
-    (void)threads;
-#ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic, 16) num_threads(std::max(1, threads))
-#endif
-    for (int64_t i = 0; i < targets.count; ++i) {
+    for_each(targets.count, threads, 16, [&](int64_t i) {
         CompensatedSum x, y, z, potential;
         const double length_i = targets.softening != nullptr ? targets.softening[i] : length;
         for (int64_t j = 0; j < sources.count; ++j) {
@@ -78,7 +75,7 @@ void direct_sum(const Points& sources, const double* charge, const Points& targe
         field.ax[i] = x.value(), field.ay[i] = y.value(), field.az[i] = z.value();
         if (field.potential != nullptr)
             field.potential[i] = potential.value();
-    }
+    });
 }
 
 } // namespace graft::reference

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The oracle of periodic boxes, see ewald_sum.hpp.
 #include "reference/ewald_sum.hpp"
+#include "reference/loop.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -242,7 +243,6 @@ std::vector<Wave> find_waves(const Frame& f, const Smooth& part) {
 void ewald_sum(const Cell& cell, const Points& sources, const double* charge, const Points& targets,
                Softening softening, double length, double softening_reach, int threads, const Field& field,
                double* energy, double* virial) {
-    (void)threads;
     const Frame frame = frame_of(cell, std::max(sources.count, targets.count),
                                  softening == Softening::none ? 0 : softening_reach);
     const Real mean = mean_length(sources, charge, softening, length);
@@ -251,22 +251,16 @@ void ewald_sum(const Cell& cell, const Points& sources, const double* charge, co
     std::vector<Wave> waves = find_waves(frame, part);
     const auto wave_count = static_cast<int64_t>(waves.size());
     std::vector<Sum> sums(static_cast<size_t>(targets.count));
-#ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic, 16) num_threads(std::max(1, threads))
-#endif
-    for (int64_t w = 0; w < wave_count; ++w) {
+    for_each(wave_count, threads, 16, [&](int64_t w) {
         Wave& wave = waves[static_cast<size_t>(w)];
         for (int64_t j = 0; j < sources.count; ++j)
             wave.structure += static_cast<Real>(charge[j]) * phase(wave.k, sources, j);
-    }
+    });
     Real net = 0;
     for (int64_t j = 0; j < sources.count; ++j)
         net += charge[j];
     const Real background = -net / frame.volume * part.rest();
-#ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic, 1) num_threads(std::max(1, threads))
-#endif
-    for (int64_t i = 0; i < targets.count; ++i) {
+    for_each(targets.count, threads, 1, [&](int64_t i) {
         Sum& sum = sums[static_cast<size_t>(i)];
         for (int64_t j = 0; j < sources.count; ++j)
             add_images(p, i, j, sum);
@@ -280,7 +274,7 @@ void ewald_sum(const Cell& cell, const Points& sources, const double* charge, co
         field.az[i] = static_cast<double>(sum.a.z);
         if (field.potential != nullptr)
             field.potential[i] = static_cast<double>(sum.potential);
-    }
+    });
     if (energy == nullptr && virial == nullptr)
         return;
     Real total = 0, w[6] = {};

@@ -4,8 +4,7 @@
 #pragma once
 
 #include "reference/direct_sum.hpp"
-
-#include <algorithm>
+#include "reference/loop.hpp"
 
 namespace graft::reference {
 
@@ -20,11 +19,7 @@ struct LongSum {
 template <class Add>
 void sum_pairs(const Points& sources, const double* charge, const Points& targets, int threads,
                const Field& field, const Add& add) {
-    (void)threads;
-#ifdef _OPENMP
-#pragma omp parallel for schedule(dynamic, 1) num_threads(std::max(1, threads))
-#endif
-    for (int64_t i = 0; i < targets.count; ++i) {
+    for_each(targets.count, threads, 1, [&](int64_t i) {
         LongSum sum;
         for (int64_t j = 0; j < sources.count; ++j)
             add(charge[j], Real(targets.x[i]) - sources.x[j], Real(targets.y[i]) - sources.y[j],
@@ -33,7 +28,7 @@ void sum_pairs(const Points& sources, const double* charge, const Points& target
         field.az[i] = static_cast<double>(sum.z);
         if (field.potential != nullptr)
             field.potential[i] = static_cast<double>(sum.potential);
-    }
+    });
 }
 
 } // namespace graft::reference
