@@ -6,7 +6,6 @@
 #include "forces/p2p/p2p.hpp"
 #include "lists/far_cells.hpp"
 #include "forces/p2p/coarse_targets.hpp"
-#include "forces/m2l/l2l.hpp"
 #include "forces/m2l/m2l_choice.hpp"
 #include "periodic/periodic.hpp"
 #include "engine/tree_state.hpp"
@@ -19,26 +18,8 @@ namespace graft::engine {
 
 namespace {
 
-/// Targets of a task, about.
-constexpr int64_t task_targets = 4096;
-constexpr int64_t groups_per_task = 8;
 /// Sources gathered before the kernel runs: they stay in the first-level cache.
 constexpr int64_t source_batch = 2048;
-
-/// The place of a cell's polynomial: the middle of its targets.
-void set_centre(const geometry::Box& box, CellField& field) {
-    for (int a = 0; a < 3; ++a)
-        field.local.centre[a] = (box.centre(a) - field.frame.centre[a]) * field.frame.scale;
-}
-
-/// The field above, about the new centre.
-void move_down(int order, const CellField& above, CellField& field) {
-    field.empty = above.empty;
-    if (above.empty)
-        field.local.value = {};
-    else
-        forces::l2l(order, above.local, above.frame, field.frame, field.local);
-}
 
 } // namespace
 
@@ -72,7 +53,7 @@ double TreeForce::State::nearest_length(const lists::Group& group, const WalkThr
         nearest = length > 0 ? std::min(nearest, length) : nearest;
     };
     std::for_each(lists.leaves.begin(), lists.leaves.end(), look_at);
-    std::for_each(lists.nodes.begin(), lists.nodes.end(), look_at);
+    std::for_each(lists.near.begin(), lists.near.end(), look_at);
     return std::isfinite(nearest) ? nearest : 0;
 }
 
@@ -134,23 +115,34 @@ forces::CellVariant TreeForce::State::cell_variant(const Job& job) const {
             job.problem.periodic != nullptr && job.problem.periodic->screened()};
 }
 
-/// The cells [begin, end) of a group's list, which it reorders; near_count: those that met targets one by
-/// one.
+/// The polynomial from above and of the far cells, at a group's targets.
+template <typename T>
+void TreeForce::State::sum_far(const lists::Group& group, const CellField& above, const int32_t* far, int64_t count,
+                               const forces::Frame& frame, const forces::CellVariant& variant, double length,
+                               forces::Workspace<T>& work) {
+    if (count == 0 && above.empty)
+        return;
+    CellField field;
+    field.inherit(above, variant.order, group.target.box, frame);
+    add_far_cells(far, count, variant, length, field, work);
+    forces::l2p(variant, field.local, work.targets.view(), work.targets.sums());
+}
+
+/// The near cells [begin, end) of a group's list, which it reorders where groups have no cells above them: some
+/// are then far. near_count: those that met targets one by one.
 template <typename T>
 void TreeForce::State::sum_cells(const Job& job, const lists::Group& group, const CellField& above, int32_t* begin,
-                                 int32_t* end,
+                                 int32_t* end, const core::Buffer<int32_t>& far,
                                  const forces::Frame& frame, double length, forces::Workspace<T>& work,
                                  int64_t& near_count) {
     const periodic::PeriodicSum* const periodic = job.problem.periodic;
     const forces::CellVariant variant = cell_variant(job);
-    int32_t* const far_begin = near_end(job, group, variant, begin, end);
-    if (far_begin != end || !above.empty) {
-        CellField field;
-        field.frame = frame;
-        set_centre(group.target.box, field);
-        move_down(variant.order, above, field);
-        add_far_cells(far_begin, end - far_begin, variant, length, field, work);
-        forces::l2p(variant, field.local, work.targets.view(), work.targets.sums());
+    int32_t* far_begin = end;
+    if (has_hierarchy(job)) {
+        sum_far(group, above, far.data(), far.size(), frame, variant, length, work);
+    } else {
+        far_begin = near_end(job, group, variant, begin, end);
+        sum_far(group, above, far_begin, end - far_begin, frame, variant, length, work);
     }
     near_count = far_begin - begin;
     for (int64_t e = 0; e < near_count; e += forces::CellBuffer<T>::capacity) {
@@ -226,19 +218,22 @@ int64_t TreeForce::State::sum_beyond(const Job& job, int64_t g, const int32_t* l
     return sources;
 }
 
-/// `full` serves groups that T's frames are too coarse for, and what is beyond their range.
+/// The sums of a group, from its lists. `full` serves groups that T's frames are too coarse for, and what is beyond their range.
 template <typename T>
-void TreeForce::State::evaluate_group(const Job& job, int64_t g, const CellField& above, bool remote,
-                                      const forces::PairVariant& variant, WalkThread& lists,
-                                      forces::Workspace<T>& work, forces::Workspace<double>& full) {
+void TreeForce::State::evaluate_group(const Job& job, int32_t cell, const CellField& above, bool remote, int thread) {
+    const forces::PairVariant variant = forces::pair_variant(job.settings, job.problem, job.with_potential);
+    WalkThread& lists = walk.threads[static_cast<size_t>(thread)];
+    forces::Workspace<T>& work = job.workspaces.of<T>()[thread];
+    forces::Workspace<double>& full = job.workspaces.full[thread];
     const settings::Settings& settings = job.settings;
+    const int64_t g = targets.cells()[cell].group;
     const lists::Group& group = targets.groups()[g];
     if (remote) // branches that were accepted as a whole have been summed in the first pass
-        lists.nodes.resize_keep(std::remove_if(lists.nodes.begin(), lists.nodes.end(),
-                                               [&](int32_t node) { return node < forest.top_end; }) -
-                                lists.nodes.begin());
+        lists.near.resize_keep(std::remove_if(lists.near.begin(), lists.near.end(),
+                                              [&](int32_t node) { return node < forest.top_end; }) -
+                               lists.near.begin());
     int32_t *const leaf_begin = lists.leaves.begin(), *const leaf_end = lists.leaves.end();
-    int32_t *const node_begin = lists.nodes.begin(), *const node_end = lists.nodes.end();
+    int32_t *const node_begin = lists.near.begin(), *const node_end = lists.near.end();
     const double reach = forest.tree.boxes[forest.criterion.root].furthest(group.target.box.lower);
     const double nearest = nearest_length(group, lists);
     const double softening = longest_softening(job, group, variant);
@@ -270,168 +265,27 @@ void TreeForce::State::evaluate_group(const Job& job, int64_t g, const CellField
         gather(leaf_begin, leaf_mid, frame, variant, length, forces::sum_chunk(settings), screening, work, sources);
     }
     int64_t near_count = 0;
-    sum_cells(job, group, above, node_begin, node_mid, frame, length, work, near_count);
+    sum_cells(job, group, above, node_begin, node_mid, lists.far, frame, length, work, near_count);
     if (!shifts.empty())
         add_image_force(job, g, frame, work.targets.sums());
     work.store(frame, group.count, variant.potential, add, job.field,
                [&](int64_t k) { return group.first + k; });
-    const int64_t far_count = node_mid - node_begin - near_count;
+    const int64_t far_count = node_mid - node_begin - near_count + lists.far.size();
     if (leaf_mid != leaf_end || node_mid != node_end)
         sources += sum_beyond<T>(job, g, leaf_mid, leaf_end, node_mid, node_end,
                                  forces::make_frame<double>(group.target.box, nearest, reach, softening),
                                  variant, full);
     pairs[g] = (remote ? pairs[g] : 0) + sources * group.count;
-    cells[g] = (remote ? cells[g] : 0) + (node_end - node_begin - far_count) * group.count;
-    far[g] = (remote ? far[g] : 0) + far_count;
+    cells[g] = (remote ? cells[g] : 0) + (node_end - node_begin + lists.far.size() - far_count) * group.count;
+    walk.far[cell] += far_count;
 }
 
-/// Whether cells above the groups have polynomials, which the groups inherit.
-bool TreeForce::State::has_hierarchy(const Job& job) const {
-    return job.comm.alone() && forces::why_not_local(job.settings, cell_variant(job).per_particle, forces::LocalPlace::cpu) == nullptr;
-}
-
-/// The cells [begin, end), sisters: small ones together to a task each, large ones to the frontier.
-void TreeForce::State::share_out_below(int32_t begin, int32_t end, int32_t above) {
-    const core::Buffer<lists::TargetCell>& cells = targets.cells();
-    CellTask task{begin, begin, above};
-    int64_t count = 0, groups = 0;
-    const auto close = [&](int32_t next) {
-        if (task.end > task.begin)
-            walk.tasks.push_back(task);
-        task.begin = task.end = next;
-        count = groups = 0;
-    };
-    for (int32_t cell = begin; cell < end; cell = cells[cell].next) {
-        const bool large = cells[cell].group < 0 && cells[cell].count > task_targets;
-        const bool leading = cells[cell].group < 0 || leads(cells[cell].group); // images stay with the first of them
-        if (large || (leading && (count + cells[cell].count > task_targets || groups >= groups_per_task)))
-            close(cell);
-        if (large) {
-            walk.next.push_back({cell, above});
-            task.begin = task.end = cells[cell].next;
-            continue;
-        }
-        task.end = cells[cell].next;
-        count += cells[cell].count;
-        groups += cells[cell].group >= 0 ? 1 : 0;
-    }
-    close(end);
-}
-
-/// The tasks, and level by level what the cells above them hand down.
-template <typename T>
-void TreeForce::State::walk_upper(const Job& job) {
-    const core::Buffer<lists::TargetCell>& cells = targets.cells();
-    while (!walk.next.empty()) {
-        walk.frontier.swap(walk.next);
-        walk.next.clear();
-        const auto first = static_cast<int32_t>(walk.upper.size());
-        for (size_t k = 0; k < walk.frontier.size(); ++k)
-            walk.upper.emplace_back(*walk.memory);
-        job.executor.for_blocks(static_cast<int64_t>(walk.frontier.size()), 1, [&](int64_t k, int64_t, int thread) {
-            const UpperCell upper = walk.frontier[static_cast<size_t>(k)];
-            inherit<T>(job, cells[upper.cell], walk.upper[static_cast<size_t>(upper.above)],
-                       walk.upper[static_cast<size_t>(first + k)], thread);
-        });
-        for (size_t k = 0; k < walk.frontier.size(); ++k) {
-            const int32_t cell = walk.frontier[k].cell;
-            share_out_below(cell + 1, cells[cell].next, first + static_cast<int32_t>(k));
-        }
-    }
-}
-
-/// What a cell hands down: the field from above and its own far cells, and what it leaves undecided.
-template <typename T>
-void TreeForce::State::inherit(const Job& job, const lists::TargetCell& cell, const Inherited& above, Inherited& own,
-                               int thread) {
-    const forces::CellVariant variant = cell_variant(job);
-    WalkThread& lists = walk.threads[static_cast<size_t>(thread)];
-    const geometry::Box& box = cell.target.box;
-    const double softening = variant.softened ? job.settings.softening_length : 0;
-    const double reach = forest.tree.boxes[forest.criterion.root].furthest(box.lower);
-    own.field.frame = forces::make_frame<T>(box, 0, 0, sizeof(T) == 8 ? softening : 0);
-    set_centre(box, own.field);
-    move_down(variant.order, above.field, own.field);
-    own.left.clear();
-    if (reach >= forces::served_distance<T>(own.field.frame, softening)) { // far cells are the groups' own affair
-        for (const lists::Undecided& some : above.left)
-            own.left.push_back(some);
-        return;
-    }
-    core::Timer timer;
-    lists.nodes.clear();
-    lists::walk_cell(lists::walk_input(forest.tree, forest.criterion), forest.moments.magnitude.data(), cell.target,
-                     lists::far_limit(cell.target, variant.order, forces::local_order(variant.order)),
-                     above.left.data(), above.left.size(), lists.stack.data(), lists.nodes, own.left);
-    lists.walk_s += timer.lap();
-    add_far_cells<T>(lists.nodes.data(), lists.nodes.size(), variant, softening * own.field.frame.scale, own.field,
-                     job.workspaces.of<T>()[thread]);
-    lists.far += lists.nodes.size();
-}
-
-/// A cell and all below it.
-template <typename T>
-void TreeForce::State::visit(const Job& job, int32_t index, const Inherited& above, int depth, bool remote, int thread) {
-    const core::Buffer<lists::TargetCell>& cells = targets.cells();
-    const lists::TargetCell& cell = cells[index];
-    WalkThread& lists = walk.threads[static_cast<size_t>(thread)];
-    if (cell.group >= 0) {
-        core::Timer timer;
-        lists.nodes.clear();
-        lists.leaves.clear();
-        lists::walk_group(lists::walk_input(forest.tree, forest.criterion), cell.target, above.left.data(),
-                          above.left.size(), lists.stack.data(), lists.nodes, lists.leaves);
-        lists.walk_s += timer.lap();
-        evaluate_group<T>(job, cell.group, above.field, remote,
-                          forces::pair_variant(job.settings, job.problem, job.with_potential), lists,
-                          job.workspaces.of<T>()[thread], job.workspaces.full[thread]);
-        return;
-    }
-    while (lists.levels.size() <= static_cast<size_t>(depth))
-        lists.levels.emplace_back(*walk.memory);
-    Inherited& own = lists.levels[static_cast<size_t>(depth)];
-    inherit<T>(job, cell, above, own, thread);
-    for (int32_t child = index + 1; child < cell.next; child = cells[child].next)
-        visit<T>(job, child, own, depth + 1, remote, thread);
-}
-
-template <typename T>
-void TreeForce::State::evaluate_cells(const Job& job, int64_t begin, int64_t end, bool remote) {
-    core::Timer timer;
-    job.workspaces.of<T>().prepare(job.executor.threads);
-    job.workspaces.full.prepare(job.executor.threads);
-    const bool hierarchy = has_hierarchy(job);
-    if (hierarchy)
-        lists::bound_cells(targets.groups(), targets.cells());
-    else
-        lists::cells_of_groups(targets.groups(), targets.cells());
-    while (static_cast<int>(walk.threads.size()) < job.executor.threads)
-        walk.threads.emplace_back(*walk.memory);
-    for (WalkThread& thread : walk.threads) {
-        thread.stack.resize(lists::walk_scratch(forest.criterion.levels));
-        thread.far = 0, thread.walk_s = 0;
-    }
-    walk.tasks.clear(), walk.next.clear(), walk.upper.clear();
-    walk.upper.emplace_back(*walk.memory);
-    if (forest.tree.node_count() > 0)
-        walk.upper[0].left.push_back(lists::all_of(lists::walk_input(forest.tree, forest.criterion)));
-    if (hierarchy)
-        share_out_below(0, static_cast<int32_t>(targets.cells().size()), 0);
-    else
-        share_out_below(static_cast<int32_t>(begin), static_cast<int32_t>(end), 0);
-    walk_upper<T>(job);
-    job.executor.for_blocks(static_cast<int64_t>(walk.tasks.size()), 1, [&](int64_t k, int64_t, int thread) {
-        const CellTask task = walk.tasks[static_cast<size_t>(k)];
-        for (int32_t cell = task.begin; cell < task.end; cell = targets.cells()[cell].next)
-            visit<T>(job, cell, walk.upper[static_cast<size_t>(task.above)], 0, remote, thread);
-    });
-    double walk_s = 0;
-    for (const WalkThread& thread : walk.threads)
-        walk_s += thread.walk_s, far_above += thread.far;
-    const double time_s = timer.lap(), walk_share = walk_s / job.executor.threads;
-    job.report.time_s.lists += walk_share;
-    job.report.time_s.forces += time_s - walk_share;
-}
+template void TreeForce::State::evaluate_group<float>(const Job&, int32_t, const CellField&, bool, int);
+template void TreeForce::State::evaluate_group<double>(const Job&, int32_t, const CellField&, bool, int);
+template void TreeForce::State::add_far_cells<float>(const int32_t*, int64_t, const forces::CellVariant&, double, CellField&,
+                                                     forces::Workspace<float>&);
+template void TreeForce::State::add_far_cells<double>(const int32_t*, int64_t, const forces::CellVariant&, double, CellField&,
+                                                      forces::Workspace<double>&);
 
 void TreeForce::State::evaluate(const Job& job, int64_t begin, int64_t end, bool remote) {
     job.settings.precision == settings::Precision::fp64 ? evaluate_cells<double>(job, begin, end, remote)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the steps of the tree method share; tree_force.cpp builds, tree_ranks.cpp meets the other ranks,
-// tree_evaluate.cpp walks and sums.
+// tree_walk.cpp walks, tree_evaluate.cpp sums.
 #pragma once
 
 #include "core/timer.hpp"
 #include "lists/dual_walk.hpp"
-#include "lists/target_cells.hpp"
 #include "lists/targets.hpp"
 #include "forces/p2p/close_targets.hpp"
 #include "essential/target_domain.hpp"
@@ -23,7 +22,7 @@ struct TreeForce::State {
     explicit State(core::Memory& memory)
         : builder(memory), forest(memory), targets(memory), walk(memory),
           acceleration(memory, "group accelerations"), pairs(memory, "pair counts"),
-          cells(memory, "cell counts"), far(memory, "far cell counts"), shifts(memory, "image shifts"),
+          cells(memory, "cell counts"), shifts(memory, "image shifts"),
           image_force(memory, "image forces"), moved(memory, "images of groups"), top(memory),
           domains(memory), regions(memory), patches(memory, "patches of the region"), let(memory),
           fetcher(memory), coarse(memory) {}
@@ -34,8 +33,6 @@ struct TreeForce::State {
     TargetWalk walk;
     core::Buffer<double> acceleration;  // error MAC: per group
     core::Buffer<int64_t> pairs, cells; // per group
-    core::Buffer<int64_t> far;          // cells of each group that went into its polynomial
-    int64_t far_above = 0;              // cells that went into the polynomials of cells above groups
     // Periodic box: targets.groups() then holds every group once an image, those of one group next to each
     // other.
     core::Buffer<geometry::Vec3> shifts; // of the groups' targets; empty: open box
@@ -88,24 +85,32 @@ struct TreeForce::State {
     void fetch(const Job& job, const essential::LetExchange::Frame& frame);
     void tell_cost(const Job& job);
 
-    // tree_evaluate.cpp
-    /// Lists and sums of the groups [begin, end). On many ranks the first pass takes own nodes and accepted
-    /// branches, the second (`remote`) nodes from other ranks alone, and adds.
-    void evaluate(const Job& job, int64_t begin, int64_t end, bool remote);
+    // tree_walk.cpp
+    bool has_hierarchy(const Job& job) const;
+    void estimate_cells(const Job& job);
+    /// Lists and sums of the cells that the groups [begin, end) are, or of all cells where they have a hierarchy. On
+    /// many ranks the first pass takes own nodes and accepted branches, the second (`remote`) nodes from other ranks
+    /// alone, and adds.
     template <typename T>
     void evaluate_cells(const Job& job, int64_t begin, int64_t end, bool remote);
-    void share_out_below(int32_t begin, int32_t end, int32_t above);
+    void share_out(const Job& job, int32_t begin, int32_t end, int32_t above);
     template <typename T>
     void walk_upper(const Job& job);
     template <typename T>
-    void inherit(const Job& job, const lists::TargetCell& cell, const Inherited& above, Inherited& own, int thread);
+    void inherit(const Job& job, int32_t cell, const Inherited& above, Inherited& own, int thread);
     template <typename T>
-    void visit(const Job& job, int32_t cell, const Inherited& above, int depth, bool remote, int thread);
-    bool has_hierarchy(const Job& job) const;
+    void list_group(const Job& job, const lists::TargetCell& cell, const Inherited& above, WalkThread& lists) const;
     template <typename T>
-    void evaluate_group(const Job& job, int64_t group, const CellField& above, bool remote,
-                        const forces::PairVariant& variant, WalkThread& lists, forces::Workspace<T>& work,
-                        forces::Workspace<double>& full);
+    bool serves_all(const geometry::Box& box, const forces::Frame& frame, double softening) const;
+    template <typename T>
+    void visit(const Job& job, int32_t cell, const Inherited& above, size_t depth, bool remote, int thread);
+    template <typename T>
+    void visit_transposed(const Job& job, const CellTask& task, bool remote, int thread);
+
+    // tree_evaluate.cpp
+    void evaluate(const Job& job, int64_t begin, int64_t end, bool remote);
+    template <typename T>
+    void evaluate_group(const Job& job, int32_t cell, const CellField& above, bool remote, int thread);
     bool has_close(const forces::CloseTargets& close, const int32_t* begin, const int32_t* end) const;
     int64_t pairs_in_double(const Job& job, const lists::Group& group, const int32_t* entry_begin,
                             const int32_t* entry_end, double nearest, double softening, const forces::PairVariant& variant, bool add,
@@ -130,7 +135,12 @@ struct TreeForce::State {
         return group == 0 || targets.groups()[group - 1].first != targets.groups()[group].first;
     }
     template <typename T>
+    void sum_far(const lists::Group& group, const CellField& above, const int32_t* far, int64_t count,
+                 const forces::Frame& frame, const forces::CellVariant& variant, double length,
+                 forces::Workspace<T>& work);
+    template <typename T>
     void sum_cells(const Job& job, const lists::Group& group, const CellField& above, int32_t* begin, int32_t* end,
+                   const core::Buffer<int32_t>& far,
                    const forces::Frame& frame, double length, forces::Workspace<T>& work, int64_t& near_count);
     template <typename T>
     void add_far_cells(const int32_t* nodes, int64_t count, const forces::CellVariant& variant, double length,

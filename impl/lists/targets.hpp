@@ -69,6 +69,7 @@ class TargetSet {
     int64_t group_count() const { return groups_.size(); }
     const core::Buffer<Group>& groups() const { return groups_; }
     core::Buffer<Group>& groups() { return groups_; } // to set the factors
+    const core::Buffer<TargetCell>& cells() const { return cells_; }
     core::Buffer<TargetCell>& cells() { return cells_; } // what they know of their targets: bound_cells()
 
   private:
