@@ -58,8 +58,7 @@ struct UpperCell {
 
 struct TargetWalk {
     explicit TargetWalk(core::Memory& memory)
-        : memory(memory), nodes(memory), far(memory, "far cell counts"), runs(memory, "cells to estimate for"),
-          sizes(memory, "accelerations of cells") {}
+        : memory(memory), nodes(memory), far(memory, "far cell counts") {}
     Inherited& next_upper();
     int64_t bytes() const;
 
@@ -71,8 +70,6 @@ struct TargetWalk {
     std::vector<UpperCell> frontier, next;
     std::vector<CellTask> tasks;
     core::Buffer<int64_t> far; // nodes that went into the polynomial of each cell of targets
-    core::Buffer<lists::Group> runs;
-    core::Buffer<double> sizes;
 };
 
 } // namespace graft::engine

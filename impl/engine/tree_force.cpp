@@ -143,9 +143,7 @@ void TreeForce::State::scale_groups(const Job& job, bool use_last) {
         for (int64_t g = 0; g < groups.size(); ++g)
             acceleration[g] = job.problem.periodic->typical_field(job.problem.points ? 0 : groups[g].count,
                                                                   groups[g].target.box.longest_edge());
-    } else if (!use_last && has_hierarchy(job))
-        estimate_cells(job);
-    else if (!use_last)
+    } else if (!use_last)
         lists::estimate_accelerations(job.executor, forest.tree, forest.moments, forest.criterion.root,
                                targets.groups(), acceleration);
     else

@@ -87,7 +87,6 @@ struct TreeForce::State {
 
     // tree_walk.cpp
     bool has_hierarchy(const Job& job) const;
-    void estimate_cells(const Job& job);
     /// Lists and sums of the cells that the groups [begin, end) are, or of all cells where they have a hierarchy. On
     /// many ranks the first pass takes own nodes and accepted branches, the second (`remote`) nodes from other ranks
     /// alone, and adds.

@@ -8,7 +8,6 @@
 #include "forces/m2l/l2l.hpp"
 #include "forces/m2l/m2l_choice.hpp"
 #include "lists/far_cells.hpp"
-#include "lists/field_estimate.hpp"
 #include "lists/target_cells.hpp"
 
 #include <algorithm>
@@ -67,27 +66,6 @@ int64_t TargetWalk::bytes() const {
 bool TreeForce::State::has_hierarchy(const Job& job) const {
     return job.comm.alone() && forces::inherits(job.settings) &&
            forces::why_not_local(job.settings, cell_variant(job).per_particle, forces::LocalPlace::cpu) == nullptr;
-}
-
-/// Estimates for cells of a hundred targets or so, which serve the groups in them.
-void TreeForce::State::estimate_cells(const Job& job) {
-    constexpr int64_t together = 128;
-    lists::bound_cells(targets.groups(), targets.cells());
-    const core::Buffer<lists::TargetCell>& cells = targets.cells();
-    walk.runs.clear();
-    for (int64_t i = 0; i < cells.size();) {
-        const bool small = cells[i].group >= 0 || cells[i].count <= together;
-        if (small)
-            walk.runs.push_back({cells[i].first, cells[i].count, cells[i].target});
-        i = small ? cells[i].next : i + 1;
-    }
-    lists::estimate_accelerations(job.executor, forest.tree, forest.moments, forest.criterion.root, walk.runs,
-                                  walk.sizes);
-    acceleration.resize(targets.group_count());
-    for (int64_t g = 0, k = 0; g < targets.group_count(); ++g) {
-        k += targets.groups()[g].first >= walk.runs[k].first + walk.runs[k].count ? 1 : 0;
-        acceleration[g] = walk.sizes[k];
-    }
 }
 
 /// The cells [begin, end), sisters: small ones together to a task each, large ones to the next level's.
