@@ -7,20 +7,28 @@
 #include "forces/m2l/m2l_choice.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace graft::engine {
 
-/// All targets of a group meet the same sources.
+/// All targets of a group meet the same sources, and share what the cells above it have met.
 void TreeForce::add_work(double expansion_pairs, double* work) const {
-    const lists::TargetSet& targets = state_->targets;
-    for (int64_t g = 0; g < targets.group_count(); ++g) {
-        const lists::Group& group = targets.groups()[g];
-        const double share =
-            (static_cast<double>(state_->pairs[g]) +
-             expansion_pairs * static_cast<double>(state_->cells[g] + forces::m2l_cells * state_->far[g])) /
-            static_cast<double>(group.count);
-        for (int64_t k = group.first; k < group.first + group.count; ++k)
-            work[targets.origin()[k]] += share;
+    const State& s = *state_;
+    const double expansion_cells = expansion_pairs * static_cast<double>(forces::m2l_cells);
+    std::vector<std::pair<int32_t, double>> above; // end and share of the cells around
+    for (int32_t i = 0; i < static_cast<int32_t>(s.targets.cells().size()); ++i) {
+        const lists::TargetCell& cell = s.targets.cells()[i];
+        while (!above.empty() && above.back().first <= i)
+            above.pop_back();
+        double share = expansion_cells * static_cast<double>(s.walk.far[i]);
+        if (cell.group >= 0)
+            share += static_cast<double>(s.pairs[cell.group]) +
+                     expansion_pairs * static_cast<double>(s.cells[cell.group]);
+        share = share / static_cast<double>(cell.count) + (above.empty() ? 0 : above.back().second);
+        above.emplace_back(cell.next, share);
+        for (int64_t k = cell.first; cell.group >= 0 && k < cell.first + cell.count; ++k)
+            work[s.targets.origin()[k]] += share;
     }
 }
 

@@ -18,33 +18,19 @@ namespace graft::engine {
 
 namespace {
 
-/// Lists of this many groups are built and evaluated at a time: they stay in the last-level cache, and memory
-/// is bounded.
-constexpr int64_t batch_groups = 2048;
-constexpr int64_t groups_per_block = 8;
 /// Sources gathered before the kernel runs: they stay in the first-level cache.
 constexpr int64_t source_batch = 2048;
 
-/// Puts entries [begin, end) of which `last` says so behind the others; returns where they begin.
-template <class Last>
-int64_t put_last(core::Buffer<int32_t>& entries, int64_t begin, int64_t end, const Last& last) {
-    return lists::put_far_last(entries.data() + begin, entries.data() + end, last) - entries.data();
-}
-
-lists::WalkKind walk_kind(settings::Walk walk) {
-    return walk == settings::Walk::transposed ? lists::WalkKind::transposed : lists::WalkKind::recorded;
-}
-
 } // namespace
 
-/// P2P with the particles of lists.leaves[entry_begin ... entry_end), in batches that stay in cache.
+/// P2P with the particles of the leaves [entry_begin ... entry_end), in batches that stay in cache.
 template <typename T>
-void TreeForce::State::gather(int64_t entry_begin, int64_t entry_end, const forces::Frame& frame,
+void TreeForce::State::gather(const int32_t* entry_begin, const int32_t* entry_end, const forces::Frame& frame,
                               const forces::PairVariant& variant, double length, int64_t chunk,
                               const forces::Screening& screening, forces::Workspace<T>& work, int64_t& sources) {
     work.sources.clear();
-    for (int64_t e = entry_begin; e < entry_end; ++e) {
-        const essential::Forest::Source source = forest.source_of(lists.leaves[e]);
+    for (const int32_t* e = entry_begin; e < entry_end; ++e) {
+        const essential::Forest::Source source = forest.source_of(*e);
         work.sources.append(source.from, source.first, source.count, frame, variant);
         if (work.sources.particle_count() < source_batch && e + 1 < entry_end)
             continue;
@@ -57,7 +43,7 @@ void TreeForce::State::gather(int64_t entry_begin, int64_t entry_end, const forc
 
 /// How near or large the nearest sources of targets at one place are: the length of their frame. 0 where
 /// every source is at that place, and for groups with an extent, which need no other length.
-double TreeForce::State::nearest_length(const lists::Group& group, int64_t in_batch, int64_t node_end) const {
+double TreeForce::State::nearest_length(const lists::Group& group, const WalkThread& lists) const {
     const geometry::Box& box = group.target.box;
     if (box.longest_edge() > 0)
         return 0;
@@ -66,9 +52,8 @@ double TreeForce::State::nearest_length(const lists::Group& group, int64_t in_ba
         const double length = forest.tree.boxes[node].furthest(box.lower);
         nearest = length > 0 ? std::min(nearest, length) : nearest;
     };
-    std::for_each(lists.leaves.data() + lists.leaf_offset[in_batch],
-                  lists.leaves.data() + lists.leaf_offset[in_batch + 1], look_at);
-    std::for_each(lists.nodes.data() + lists.node_offset[in_batch], lists.nodes.data() + node_end, look_at);
+    std::for_each(lists.leaves.begin(), lists.leaves.end(), look_at);
+    std::for_each(lists.near.begin(), lists.near.end(), look_at);
     return std::isfinite(nearest) ? nearest : 0;
 }
 
@@ -111,22 +96,16 @@ int32_t* TreeForce::State::near_end(const Job& job, const lists::Group& group,
     });
 }
 
-/// The group's polynomial, from its far cells, at its targets.
+/// Adds far cells to a polynomial.
 template <typename T>
-void TreeForce::State::sum_far_cells(const lists::Group& group, const int32_t* nodes, int64_t count,
-                                     const forces::Frame& frame, const forces::CellVariant& variant,
-                                     double length, forces::Workspace<T>& work) {
-    if (count == 0)
-        return;
-    forces::LocalExpansion local;
-    for (int a = 0; a < 3; ++a)
-        local.centre[a] = (group.target.box.centre(a) - frame.centre[a]) * frame.scale;
+void TreeForce::State::add_far_cells(const int32_t* nodes, int64_t count, const forces::CellVariant& variant,
+                                     double length, CellField& field, forces::Workspace<T>& work) {
     for (int64_t e = 0; e < count; e += forces::LocalSources<T>::capacity) {
         work.far.fill(forest.moments, forest.expansion<T>().data(), nodes + e,
-                      std::min(forces::LocalSources<T>::capacity, count - e), frame, variant);
-        forces::m2l(variant, length, work.far, local);
+                      std::min(forces::LocalSources<T>::capacity, count - e), field.frame, variant);
+        forces::m2l(variant, length, work.far, field.local);
+        field.empty = false;
     }
-    forces::l2p(variant, local, work.targets.view(), work.targets.sums());
 }
 
 forces::CellVariant TreeForce::State::cell_variant(const Job& job) const {
@@ -136,16 +115,35 @@ forces::CellVariant TreeForce::State::cell_variant(const Job& job) const {
             job.problem.periodic != nullptr && job.problem.periodic->screened()};
 }
 
-/// The cells [begin, end) of a group's list, which it reorders; near_count: those that met targets one by
-/// one.
+/// The polynomial from above and of the far cells, at a group's targets.
 template <typename T>
-void TreeForce::State::sum_cells(const Job& job, const lists::Group& group, int32_t* begin, int32_t* end,
+void TreeForce::State::sum_far(const lists::Group& group, const CellField& above, const int32_t* far, int64_t count,
+                               const forces::Frame& frame, const forces::CellVariant& variant, double length,
+                               forces::Workspace<T>& work) {
+    if (count == 0 && above.empty)
+        return;
+    CellField field;
+    field.inherit(above, variant.order, group.target.box, frame);
+    add_far_cells(far, count, variant, length, field, work);
+    forces::l2p(variant, field.local, work.targets.view(), work.targets.sums());
+}
+
+/// The near cells [begin, end) of a group's list, which it reorders where groups have no cells above them: some
+/// are then far. near_count: those that met targets one by one.
+template <typename T>
+void TreeForce::State::sum_cells(const Job& job, const lists::Group& group, const CellField& above, int32_t* begin,
+                                 int32_t* end, const core::Buffer<int32_t>& far,
                                  const forces::Frame& frame, double length, forces::Workspace<T>& work,
                                  int64_t& near_count) {
     const periodic::PeriodicSum* const periodic = job.problem.periodic;
     const forces::CellVariant variant = cell_variant(job);
-    int32_t* const far_begin = near_end(job, group, variant, begin, end);
-    sum_far_cells(group, far_begin, end - far_begin, frame, variant, length, work);
+    int32_t* far_begin = end;
+    if (has_hierarchy(job)) {
+        sum_far(group, above, far.data(), far.size(), frame, variant, length, work);
+    } else {
+        far_begin = near_end(job, group, variant, begin, end);
+        sum_far(group, above, far_begin, end - far_begin, frame, variant, length, work);
+    }
     near_count = far_begin - begin;
     for (int64_t e = 0; e < near_count; e += forces::CellBuffer<T>::capacity) {
         work.cells.fill(forest.moments, forest.expansion<T>().data(), begin + e,
@@ -169,8 +167,8 @@ double TreeForce::State::longest_softening(const Job& job, const lists::Group& g
 }
 
 /// Whether a particle of the leaves [begin, end) of the lists is too close to one of the targets.
-bool TreeForce::State::has_close(const forces::CloseTargets& close, int64_t begin, int64_t end) const {
-    return std::any_of(lists.leaves.data() + begin, lists.leaves.data() + end, [&](int32_t leaf) {
+bool TreeForce::State::has_close(const forces::CloseTargets& close, const int32_t* begin, const int32_t* end) const {
+    return std::any_of(begin, end, [&](int32_t leaf) {
         if (!close.may_reach(forest.tree.boxes[leaf]))
             return false;
         const essential::Forest::Source source = forest.source_of(leaf);
@@ -180,8 +178,8 @@ bool TreeForce::State::has_close(const forces::CloseTargets& close, int64_t begi
 
 /// The pairs of a group that a frame in single precision does not serve, to the field: set, or added.
 /// Returns the number of sources.
-int64_t TreeForce::State::pairs_in_double(const Job& job, const lists::Group& group, int64_t entry_begin,
-                                          int64_t entry_end, double nearest, double softening,
+int64_t TreeForce::State::pairs_in_double(const Job& job, const lists::Group& group, const int32_t* entry_begin,
+                                          const int32_t* entry_end, double nearest, double softening,
                                           const forces::PairVariant& variant, bool add,
                                           forces::Workspace<double>& work) {
     const forces::Frame frame = forces::make_frame<double>(group.target.box, nearest, 0, softening);
@@ -198,8 +196,8 @@ int64_t TreeForce::State::pairs_in_double(const Job& job, const lists::Group& gr
 /// `leaf_begin` on, cells from `node_begin` on, in double and in a frame that reaches all of them. Returns
 /// the number of sources in the leaves.
 template <typename T>
-int64_t TreeForce::State::sum_beyond(const Job& job, int64_t g, int64_t leaf_begin, int64_t leaf_end,
-                                     int64_t node_begin, int64_t node_end, const forces::Frame& frame,
+int64_t TreeForce::State::sum_beyond(const Job& job, int64_t g, const int32_t* leaf_begin, const int32_t* leaf_end,
+                                     const int32_t* node_begin, const int32_t* node_end, const forces::Frame& frame,
                                      const forces::PairVariant& variant, forces::Workspace<double>& work) {
     const lists::Group& group = targets.groups()[g];
     const double length = job.settings.softening_length * frame.scale;
@@ -208,9 +206,9 @@ int64_t TreeForce::State::sum_beyond(const Job& job, int64_t g, int64_t leaf_beg
     gather(leaf_begin, leaf_end, frame, variant, length, forces::sum_chunk(job.settings), forces::Screening(), work,
            sources);
     const forces::CellVariant cells = cell_variant(job);
-    for (int64_t e = node_begin; e < node_end; e += forces::CellBuffer<double>::capacity) {
-        work.cells.fill(forest.moments, forest.expansion<T>().data(), lists.nodes.data() + e,
-                        std::min(forces::CellBuffer<double>::capacity, node_end - e), frame, cells);
+    for (const int32_t* e = node_begin; e < node_end; e += forces::CellBuffer<double>::capacity) {
+        work.cells.fill(forest.moments, forest.expansion<T>().data(), e,
+                        std::min<int64_t>(forces::CellBuffer<double>::capacity, node_end - e), frame, cells);
         forces::m2p(cells, length, work.cells.view(), work.targets.view(), 0, work.targets.sums());
     }
     if (!shifts.empty())
@@ -220,35 +218,37 @@ int64_t TreeForce::State::sum_beyond(const Job& job, int64_t g, int64_t leaf_beg
     return sources;
 }
 
-/// `full` serves groups that T's frames are too coarse for, and what is beyond their range.
+/// The sums of a group, from its lists. `full` serves groups that T's frames are too coarse for, and what is beyond their range.
 template <typename T>
-void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batch, bool remote,
-                                      const forces::PairVariant& variant, forces::Workspace<T>& work,
-                                      forces::Workspace<double>& full) {
+void TreeForce::State::evaluate_group(const Job& job, int32_t cell, const CellField& above, bool remote, int thread) {
+    const forces::PairVariant variant = forces::pair_variant(job.settings, job.problem, job.with_potential);
+    WalkThread& lists = walk.threads[static_cast<size_t>(thread)];
+    forces::Workspace<T>& work = job.workspaces.of<T>()[thread];
+    forces::Workspace<double>& full = job.workspaces.full[thread];
     const settings::Settings& settings = job.settings;
+    const int64_t g = targets.cells()[cell].group;
     const lists::Group& group = targets.groups()[g];
-    const int64_t leaf_begin = lists.leaf_offset[in_batch], leaf_end = lists.leaf_offset[in_batch + 1];
-    const int64_t node_begin = lists.node_offset[in_batch];
-    int64_t node_end = lists.node_offset[in_batch + 1];
     if (remote) // branches that were accepted as a whole have been summed in the first pass
-        node_end = std::remove_if(lists.nodes.data() + node_begin, lists.nodes.data() + node_end,
-                                  [&](int32_t node) { return node < forest.top_end; }) -
-                   lists.nodes.data();
+        lists.near.resize_keep(std::remove_if(lists.near.begin(), lists.near.end(),
+                                              [&](int32_t node) { return node < forest.top_end; }) -
+                               lists.near.begin());
+    int32_t *const leaf_begin = lists.leaves.begin(), *const leaf_end = lists.leaves.end();
+    int32_t *const node_begin = lists.near.begin(), *const node_end = lists.near.end();
     const double reach = forest.tree.boxes[forest.criterion.root].furthest(group.target.box.lower);
-    const double nearest = nearest_length(group, in_batch, node_end);
+    const double nearest = nearest_length(group, lists);
     const double softening = longest_softening(job, group, variant);
     const periodic::PeriodicSum* const periodic = job.problem.periodic;
     const bool screened = periodic != nullptr && periodic->screened();
     const forces::Frame frame =
         screened ? periodic->frame<T>(group.target.box, nearest, reach)
                  : forces::make_frame<T>(group.target.box, nearest, 0, sizeof(T) == 8 ? softening : 0);
-    int64_t leaf_mid = leaf_end, node_mid = node_end; // where those begin that T does not serve
+    int32_t *leaf_mid = leaf_end, *node_mid = node_end; // where those begin that T does not serve
     if (const double served = forces::served_distance<T>(frame, softening); !screened && reach >= served) {
         const auto beyond = [&](int32_t node) {
             return forest.tree.boxes[node].furthest(group.target.box.lower) >= served;
         };
-        leaf_mid = put_last(lists.leaves, leaf_begin, leaf_end, beyond);
-        node_mid = put_last(lists.nodes, node_begin, node_end, beyond);
+        leaf_mid = lists::put_far_last(leaf_begin, leaf_end, beyond);
+        node_mid = lists::put_far_last(node_begin, node_end, beyond);
     }
     const double length = settings.softening_length * frame.scale;
     const forces::Screening screening =
@@ -265,54 +265,31 @@ void TreeForce::State::evaluate_group(const Job& job, int64_t g, int64_t in_batc
         gather(leaf_begin, leaf_mid, frame, variant, length, forces::sum_chunk(settings), screening, work, sources);
     }
     int64_t near_count = 0;
-    sum_cells(job, group, lists.nodes.data() + node_begin, lists.nodes.data() + node_mid, frame, length, work,
-              near_count);
+    sum_cells(job, group, above, node_begin, node_mid, lists.far, frame, length, work, near_count);
     if (!shifts.empty())
         add_image_force(job, g, frame, work.targets.sums());
     work.store(frame, group.count, variant.potential, add, job.field,
                [&](int64_t k) { return group.first + k; });
-    const int64_t far_count = node_mid - node_begin - near_count;
+    const int64_t far_count = node_mid - node_begin - near_count + lists.far.size();
     if (leaf_mid != leaf_end || node_mid != node_end)
         sources += sum_beyond<T>(job, g, leaf_mid, leaf_end, node_mid, node_end,
                                  forces::make_frame<double>(group.target.box, nearest, reach, softening),
                                  variant, full);
     pairs[g] = (remote ? pairs[g] : 0) + sources * group.count;
-    cells[g] = (remote ? cells[g] : 0) + (node_end - node_begin - far_count) * group.count;
-    far[g] = (remote ? far[g] : 0) + far_count;
+    cells[g] = (remote ? cells[g] : 0) + (node_end - node_begin + lists.far.size() - far_count) * group.count;
+    walk.far[cell] += far_count;
 }
 
-template <typename T>
-void TreeForce::State::evaluate_groups(const Job& job, int64_t groups_begin, int64_t groups_end,
-                                       bool remote) {
-    core::Timer timer;
-    const forces::PairVariant variant = forces::pair_variant(job.settings, job.problem, job.with_potential);
-    forces::Workspaces<T>& workspaces = job.workspaces.of<T>();
-    workspaces.prepare(job.executor.threads);
-    job.workspaces.full.prepare(job.executor.threads);
-    Report& report = job.report;
-    for (int64_t begin = groups_begin; begin < groups_end; begin += batch_groups) {
-        const int64_t count = std::min(batch_groups, groups_end - begin);
-        list_builder.build(job.executor, forest.tree, forest.criterion, targets.groups().data() + begin,
-                           count, walk_kind(job.settings.walk), lists);
-        report.time_s.lists += timer.lap();
-        job.executor.for_blocks(count, groups_per_block, [&](int64_t first, int64_t end, int thread) {
-            while (first < end && !leads(begin + first) && first > 0) // images stay with the first of them
-                ++first;
-            while (end < count && first < end && !leads(begin + end))
-                ++end;
-            for (int64_t k = first; k < end; ++k)
-                evaluate_group(job, begin + k, k, remote, variant, workspaces[thread],
-                               job.workspaces.full[thread]);
-        });
-        report.bytes_lists = std::max(report.bytes_lists, 4 * (lists.nodes.size() + lists.leaves.size()) +
-                                                              16 * (lists.group_count() + 1));
-        report.time_s.forces += timer.lap();
-    }
-}
+template void TreeForce::State::evaluate_group<float>(const Job&, int32_t, const CellField&, bool, int);
+template void TreeForce::State::evaluate_group<double>(const Job&, int32_t, const CellField&, bool, int);
+template void TreeForce::State::add_far_cells<float>(const int32_t*, int64_t, const forces::CellVariant&, double, CellField&,
+                                                     forces::Workspace<float>&);
+template void TreeForce::State::add_far_cells<double>(const int32_t*, int64_t, const forces::CellVariant&, double, CellField&,
+                                                      forces::Workspace<double>&);
 
 void TreeForce::State::evaluate(const Job& job, int64_t begin, int64_t end, bool remote) {
-    job.settings.precision == settings::Precision::fp64 ? evaluate_groups<double>(job, begin, end, remote)
-                                              : evaluate_groups<float>(job, begin, end, remote);
+    job.settings.precision == settings::Precision::fp64 ? evaluate_cells<double>(job, begin, end, remote)
+                                              : evaluate_cells<float>(job, begin, end, remote);
 }
 
 } // namespace graft::engine

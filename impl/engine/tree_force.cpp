@@ -4,6 +4,7 @@
 
 #include "lists/error_reach.hpp"
 #include "lists/field_estimate.hpp"
+#include "lists/target_cells.hpp"
 #include "forces/m2l/m2l_choice.hpp"
 #include "periodic/periodic.hpp"
 #include "engine/tree_state.hpp"
@@ -110,6 +111,10 @@ void TreeForce::State::build_own(const Job& job) {
     report.time_s.moments = timer.lap();
     choose_targets(job);
     choose_images(job);
+    if (!has_hierarchy(job))
+        lists::cells_of_groups(targets.groups(), targets.cells());
+    walk.far.resize(targets.cells().size());
+    std::fill(walk.far.begin(), walk.far.end(), 0);
     forest.fill_own_criterion(job.executor, job.settings);
     forest.criterion.cutoff = problem_cutoff(job.problem);
     report.time_s.lists = timer.lap();
@@ -117,7 +122,6 @@ void TreeForce::State::build_own(const Job& job) {
     forest.own_end = forest.top_end = forest.tree.node_count();
     pairs.resize(targets.group_count());
     cells.resize(targets.group_count());
-    far.resize(targets.group_count());
     report.time_s.moments += timer.lap();
 }
 
@@ -179,8 +183,9 @@ void TreeForce::State::count(Report& report) const {
     for (int64_t g = 0; g < report.groups; ++g) {
         report.pairs += static_cast<double>(pairs[g]);
         report.cells += static_cast<double>(cells[g]);
-        report.far_cells += static_cast<double>(far[g]);
     }
+    for (const int64_t count : walk.far)
+        report.far_cells += static_cast<double>(count);
 }
 
 const int32_t* TreeForce::items() const {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the steps of the tree method share; tree_force.cpp builds, tree_ranks.cpp meets the other ranks,
-// tree_evaluate.cpp walks and sums.
+// tree_walk.cpp walks, tree_evaluate.cpp sums.
 #pragma once
 
 #include "core/timer.hpp"
-#include "lists/lists.hpp"
+#include "lists/dual_walk.hpp"
 #include "lists/targets.hpp"
 #include "forces/p2p/close_targets.hpp"
 #include "essential/target_domain.hpp"
@@ -12,6 +12,7 @@
 #include "essential/forest.hpp"
 #include "essential/essential_tree.hpp"
 #include "essential/top_tree.hpp"
+#include "engine/target_walk.hpp"
 #include "engine/tree_force.hpp"
 #include "tree/build.hpp"
 
@@ -19,9 +20,9 @@ namespace graft::engine {
 
 struct TreeForce::State {
     explicit State(core::Memory& memory)
-        : builder(memory), forest(memory), targets(memory), list_builder(memory), lists(memory),
+        : builder(memory), forest(memory), targets(memory), walk(memory),
           acceleration(memory, "group accelerations"), pairs(memory, "pair counts"),
-          cells(memory, "cell counts"), far(memory, "far cell counts"), shifts(memory, "image shifts"),
+          cells(memory, "cell counts"), shifts(memory, "image shifts"),
           image_force(memory, "image forces"), moved(memory, "images of groups"), top(memory),
           domains(memory), regions(memory), patches(memory, "patches of the region"), let(memory),
           fetcher(memory), coarse(memory) {}
@@ -29,11 +30,9 @@ struct TreeForce::State {
     tree::TreeBuilder builder;
     essential::Forest forest;
     lists::TargetSet targets;
-    lists::ListBuilder list_builder;
-    lists::InteractionLists lists;
+    TargetWalk walk;
     core::Buffer<double> acceleration;  // error MAC: per group
     core::Buffer<int64_t> pairs, cells; // per group
-    core::Buffer<int64_t> far;          // cells of each group that went into its polynomial
     // Periodic box: targets.groups() then holds every group once an image, those of one group next to each
     // other.
     core::Buffer<geometry::Vec3> shifts; // of the groups' targets; empty: open box
@@ -86,22 +85,38 @@ struct TreeForce::State {
     void fetch(const Job& job, const essential::LetExchange::Frame& frame);
     void tell_cost(const Job& job);
 
+    // tree_walk.cpp
+    bool has_hierarchy(const Job& job) const;
+    /// Lists and sums of the cells that the groups [begin, end) are, or of all cells where they have a hierarchy. On
+    /// many ranks the first pass takes own nodes and accepted branches, the second (`remote`) nodes from other ranks
+    /// alone, and adds.
+    template <typename T>
+    void evaluate_cells(const Job& job, int64_t begin, int64_t end, bool remote);
+    void share_out(const Job& job, int32_t begin, int32_t end, int32_t above);
+    template <typename T>
+    void walk_upper(const Job& job);
+    template <typename T>
+    void inherit(const Job& job, int32_t cell, const Inherited& above, Inherited& own, int thread);
+    template <typename T>
+    void list_group(const Job& job, const lists::TargetCell& cell, const Inherited& above, WalkThread& lists) const;
+    template <typename T>
+    bool serves_all(const geometry::Box& box, const forces::Frame& frame, double softening) const;
+    template <typename T>
+    void visit(const Job& job, int32_t cell, const Inherited& above, size_t depth, bool remote, int thread);
+    template <typename T>
+    void visit_transposed(const Job& job, const CellTask& task, bool remote, int thread);
+
     // tree_evaluate.cpp
-    /// Lists and sums of the groups [begin, end). On many ranks the first pass takes own nodes and accepted
-    /// branches, the second (`remote`) nodes from other ranks alone, and adds.
     void evaluate(const Job& job, int64_t begin, int64_t end, bool remote);
     template <typename T>
-    void evaluate_groups(const Job& job, int64_t begin, int64_t end, bool remote);
-    template <typename T>
-    void evaluate_group(const Job& job, int64_t group, int64_t in_batch, bool remote,
-                        const forces::PairVariant& variant, forces::Workspace<T>& work, forces::Workspace<double>& full);
-    bool has_close(const forces::CloseTargets& close, int64_t begin, int64_t end) const;
-    int64_t pairs_in_double(const Job& job, const lists::Group& group, int64_t entry_begin, int64_t entry_end,
-                            double nearest, double softening, const forces::PairVariant& variant, bool add,
+    void evaluate_group(const Job& job, int32_t cell, const CellField& above, bool remote, int thread);
+    bool has_close(const forces::CloseTargets& close, const int32_t* begin, const int32_t* end) const;
+    int64_t pairs_in_double(const Job& job, const lists::Group& group, const int32_t* entry_begin,
+                            const int32_t* entry_end, double nearest, double softening, const forces::PairVariant& variant, bool add,
                             forces::Workspace<double>& work);
     template <typename T>
-    int64_t sum_beyond(const Job& job, int64_t group, int64_t leaf_begin, int64_t leaf_end,
-                       int64_t node_begin, int64_t node_end, const forces::Frame& frame,
+    int64_t sum_beyond(const Job& job, int64_t group, const int32_t* leaf_begin, const int32_t* leaf_end,
+                       const int32_t* node_begin, const int32_t* node_end, const forces::Frame& frame,
                        const forces::PairVariant& variant, forces::Workspace<double>& work);
     double longest_softening(const Job& job, const lists::Group& group,
                              const forces::PairVariant& variant) const;
@@ -109,7 +124,7 @@ struct TreeForce::State {
     forces::Frame place_of(int64_t group, forces::Frame frame) const;
     forces::ParticleArrays target_arrays() const;
     template <typename T>
-    void gather(int64_t entry_begin, int64_t entry_end, const forces::Frame& frame,
+    void gather(const int32_t* entry_begin, const int32_t* entry_end, const forces::Frame& frame,
                 const forces::PairVariant& variant, double length, int64_t chunk,
                 const forces::Screening& screening, forces::Workspace<T>& work, int64_t& sources);
     void add_image_force(const Job& job, int64_t group, const forces::Frame& frame,
@@ -119,15 +134,19 @@ struct TreeForce::State {
         return group == 0 || targets.groups()[group - 1].first != targets.groups()[group].first;
     }
     template <typename T>
-    void sum_cells(const Job& job, const lists::Group& group, int32_t* begin, int32_t* end,
+    void sum_far(const lists::Group& group, const CellField& above, const int32_t* far, int64_t count,
+                 const forces::Frame& frame, const forces::CellVariant& variant, double length,
+                 forces::Workspace<T>& work);
+    template <typename T>
+    void sum_cells(const Job& job, const lists::Group& group, const CellField& above, int32_t* begin, int32_t* end,
+                   const core::Buffer<int32_t>& far,
                    const forces::Frame& frame, double length, forces::Workspace<T>& work, int64_t& near_count);
     template <typename T>
-    void sum_far_cells(const lists::Group& group, const int32_t* nodes, int64_t count,
-                       const forces::Frame& frame, const forces::CellVariant& variant, double length,
-                       forces::Workspace<T>& work);
+    void add_far_cells(const int32_t* nodes, int64_t count, const forces::CellVariant& variant, double length,
+                       CellField& field, forces::Workspace<T>& work);
     int32_t* near_end(const Job& job, const lists::Group& group, const forces::CellVariant& variant,
                       int32_t* begin, int32_t* end) const;
-    double nearest_length(const lists::Group& group, int64_t in_batch, int64_t node_end) const;
+    double nearest_length(const lists::Group& group, const WalkThread& lists) const;
 };
 
 } // namespace graft::engine

@@ -12,8 +12,9 @@ namespace {
 
 class Cutter {
   public:
-    Cutter(const tree::Tree& tree, const int32_t* before, int group_size, core::Buffer<Group>& groups)
-        : tree_(tree), before_(before), group_size_(group_size), groups_(groups) {}
+    Cutter(const tree::Tree& tree, const int32_t* before, int group_size, core::Buffer<Group>& groups,
+           core::Buffer<TargetCell>& cells)
+        : tree_(tree), before_(before), group_size_(group_size), groups_(groups), cells_(cells) {}
 
     /// Roots that are sisters in the tree of all particles are packed together as there.
     void cut_roots() {
@@ -46,6 +47,9 @@ class Cutter {
         const tree::Node& node = tree_.nodes[index];
         const int64_t last = node.first + node.count, limit = limit_of(node);
         const bool whole = pack(node.first, last, limit);
+        const int64_t cell = cells_.size();
+        if (!whole)
+            cells_.push_back({});
         if (!whole && node.child_count == 0)
             cut_keys(node.first, last);
         for (int32_t c = 0; c < node.child_count && !whole; ++c) {
@@ -54,6 +58,8 @@ class Cutter {
                 cut_node(node.first_child + c);
         }
         flush();
+        if (!whole)
+            cells_[cell].next = static_cast<int32_t>(cells_.size());
     }
 
     int64_t targets_before(int64_t place) const { return before_ != nullptr ? before_[place] : place; }
@@ -73,8 +79,13 @@ class Cutter {
     }
 
     void flush() {
-        if (open_.count > 0)
+        if (open_.count > 0) {
+            TargetCell cell;
+            cell.group = static_cast<int32_t>(groups_.size());
+            cell.next = static_cast<int32_t>(cells_.size() + 1);
+            cells_.push_back(cell);
             groups_.push_back(open_);
+        }
         open_.count = 0;
     }
 
@@ -111,15 +122,17 @@ class Cutter {
     const int32_t* before_;
     int64_t group_size_;
     core::Buffer<Group>& groups_;
+    core::Buffer<TargetCell>& cells_;
     Group open_;
 };
 
 } // namespace
 
 void cut_groups(const tree::Tree& octree, const int32_t* before, int group_size,
-                core::Buffer<Group>& groups) {
+                core::Buffer<Group>& groups, core::Buffer<TargetCell>& cells) {
     groups.clear();
-    Cutter(octree, before, group_size, groups).cut_roots();
+    cells.clear();
+    Cutter(octree, before, group_size, groups, cells).cut_roots();
 }
 
 } // namespace graft::lists

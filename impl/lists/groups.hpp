@@ -23,6 +23,8 @@ GRAFT_HD inline int64_t group_limit(int64_t particles, int64_t group_size) {
 
 /// Fills first and count of the groups, in target order. `before[p]` is the number of targets at tree
 /// places < p (n + 1 entries); NULL when every particle is a target. Cost O(groups).
-void cut_groups(const tree::Tree& octree, const int32_t* before, int group_size, core::Buffer<Group>& groups);
+/// `cells`: the groups, and above them the cells of the tree that hold several (their `next` and `group` alone).
+void cut_groups(const tree::Tree& octree, const int32_t* before, int group_size, core::Buffer<Group>& groups,
+                core::Buffer<TargetCell>& cells);
 
 } // namespace graft::lists

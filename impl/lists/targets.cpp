@@ -19,7 +19,7 @@ void check_group_size(int group_size) {
 } // namespace
 
 TargetSet::TargetSet(core::Memory& memory)
-    : builder_(memory), own_(memory), groups_(memory, "target groups"), active_(memory, "active targets"),
+    : builder_(memory), own_(memory), groups_(memory, "target groups"), cells_(memory, "target cells"), active_(memory, "active targets"),
       before_(memory, "targets before"), block_sums_(memory, "scan of targets"),
       place_(memory, "target places"), host_(memory, "target indices"),
       sorted_place_(memory, "sorted target places"), copy_x_(memory, "target x"), copy_y_(memory, "target y"),
@@ -38,7 +38,7 @@ void TargetSet::set_all(const backend::Executor& executor, const tree::Tree& tre
         softening_ = tree.softening.empty() ? nullptr : tree.softening.data();
         origin_ = tree.order.data();
         tree_place_ = nullptr;
-        cut_groups(tree, nullptr, group_size, groups_);
+        cut_groups(tree, nullptr, group_size, groups_, cells_);
     }
     bound_groups(executor);
 }
@@ -51,7 +51,7 @@ void TargetSet::set_particles(const backend::Executor& executor, const tree::Tre
     if (tree.options.type == tree::TreeType::orb)
         sort_selected(executor, tree, group_size);
     else
-        cut_groups(tree, before_.data(), group_size, groups_);
+        cut_groups(tree, before_.data(), group_size, groups_, cells_);
     bound_groups(executor);
 }
 
@@ -120,7 +120,7 @@ void TargetSet::sort_selected(const backend::Executor& executor, const tree::Tre
     executor.for_each(count_, [&](int64_t i) { sorted_place_[i] = place_[own_.order[i]]; });
     place_.swap(sorted_place_);
     gather_selected(executor, tree);
-    cut_groups(own_, nullptr, group_size, groups_);
+    cut_groups(own_, nullptr, group_size, groups_, cells_);
 }
 
 void TargetSet::bound_groups(const backend::Executor& executor) {

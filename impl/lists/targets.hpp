@@ -29,6 +29,16 @@ struct Group {
     Target target;
 };
 
+/// A group, or a cell of the tree that holds several of them, which share their far field. Parents stand first, depth
+/// first: the cells below cell i are i + 1 ... next - 1, its children i + 1, that one's next, and so on. Groups are
+/// the cells without others below, in the order of their targets.
+struct TargetCell {
+    Target target;
+    int64_t first = 0, count = 0; // targets
+    int32_t next = 0;             // behind the last cell below
+    int32_t group = -1;           // -1: there are cells below
+};
+
 /// The targets of one computation. Pointers stay valid until the next set_*() or until the tree they came
 /// from is built again or destroyed. Workspace is kept: a second set of the same size allocates nothing.
 class TargetSet {
@@ -59,6 +69,8 @@ class TargetSet {
     int64_t group_count() const { return groups_.size(); }
     const core::Buffer<Group>& groups() const { return groups_; }
     core::Buffer<Group>& groups() { return groups_; } // to set the factors
+    const core::Buffer<TargetCell>& cells() const { return cells_; }
+    core::Buffer<TargetCell>& cells() { return cells_; } // what they know of their targets: bound_cells()
 
   private:
     void select(const backend::Executor& executor, const tree::Tree& tree, int64_t count,
@@ -70,6 +82,7 @@ class TargetSet {
     tree::TreeBuilder builder_;
     tree::Tree own_; // points, and targets of a k-d tree
     core::Buffer<Group> groups_;
+    core::Buffer<TargetCell> cells_;
     core::Buffer<char> active_;    // per host index
     core::Buffer<int32_t> before_; // tree place -> active targets before it (n + 1)
     core::Buffer<int32_t> block_sums_;

