@@ -1,5 +1,5 @@
 // Distances from neighbours in target order.
-#include "forces/frame_resolution.hpp"
+#include "forces/frame_resolution_gpu.cuh"
 
 #include <gtest/gtest.h>
 
