@@ -3,7 +3,7 @@
 #include "entries.hpp"
 #include "points.hpp"
 
-#include "particles/transfer.hpp"
+#include "particles/read_arrays.hpp"
 
 #include <vector>
 

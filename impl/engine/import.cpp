@@ -3,7 +3,7 @@
 
 #include "engine/checks.hpp"
 #include "particles/charge_scale.hpp"
-#include "particles/transfer.hpp"
+#include "particles/read_arrays.hpp"
 
 #include <cmath>
 #include <limits>

@@ -1,6 +1,8 @@
 // See staging.hpp.
 #include "particles/staging.hpp"
 
+#include "particles/array_items.hpp"
+
 #include <cstring>
 
 namespace graft::particles {
@@ -18,13 +20,6 @@ void pack_items(const ArrayView& view, int64_t begin, int64_t end, char* out) {
     }
     for (int64_t i = begin; i < end; ++i, from += view.item_stride, out += sizeof(T))
         std::memcpy(out, from, sizeof(T));
-}
-
-template <typename T>
-T load(const char* from) {
-    T value;
-    std::memcpy(&value, from, sizeof value);
-    return value;
 }
 
 template <typename From, typename To>

@@ -1,5 +1,5 @@
-// See memory_cap.hpp.
-#include "engine/gpu/memory_cap.hpp"
+// See batches_that_fit.hpp.
+#include "engine/gpu/batches_that_fit.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,9 +1,9 @@
-// See results.hpp.
-#include "engine/results.hpp"
+// See write_results.hpp.
+#include "engine/write_results.hpp"
 
 #include "engine/checks.hpp"
 #include "engine/rank_agreement.hpp"
-#include "particles/transfer.hpp"
+#include "particles/write_arrays.hpp"
 
 #include <algorithm>
 
