@@ -125,13 +125,13 @@ int32_t owner_of(graft_context* context, const graft_particles* points, const gr
         PointViews views;
         ArrayView out;
         ranks.together([&] {
-            if (state.domains == nullptr)
-                fail(Status::call_order, "owner_of: there are no domains on this context yet; call decompose "
-                                         "(or balance, until it has taken new owners) first");
             views = view_particles(points, dimension);
             if (owner == nullptr)
                 fail(Status::argument, "owner is NULL; expected an array of n integers");
             out = read_new_owner(owner, "owner", views.n);
+            if (state.domains == nullptr)
+                fail(Status::call_order, "owner_of: there are no domains on this context yet; call decompose "
+                                         "(or balance, until it has taken new owners) first");
             import_points(executor, views, dimension, state.points);
             state.owner.resize(views.n);
         });

@@ -29,7 +29,7 @@ std::string device_json(const backend::CudaTable& cuda, int32_t device) {
 }
 
 /// {"usable":true,"devices":[...]} or {"usable":false,"why":"..."}. Cost: the driver's start, then that of asking each device.
-std::string cuda_json() {
+std::string gpu_json() {
     std::string why;
     const backend::CudaTable* cuda = backend::find_cuda(&why);
     if (cuda == nullptr)
@@ -51,9 +51,9 @@ std::string info_json() {
     std::string names;
     for (const std::string& name : forces::simd_names())
         names += core::format("%s\"%s\"", names.empty() ? "" : ",", name.c_str());
-    return core::format("{\"simd\":\"%s\",\"simd_available\":[%s],\"threads\":%d,\"cuda\":%s}",
+    return core::format("{\"simd\":\"%s\",\"simd_available\":[%s],\"threads\":%d,\"gpu\":%s}",
                         forces::simd_name(), names.c_str(), backend::resolve_threads(0),
-                        cuda_json().c_str());
+                        gpu_json().c_str());
 }
 
 } // namespace graft::capi

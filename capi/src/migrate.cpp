@@ -4,7 +4,7 @@
 #include "entries.hpp"
 #include "points.hpp"
 
-#include "particles/transfer.hpp"
+#include "particles/read_arrays.hpp"
 
 #include <vector>
 

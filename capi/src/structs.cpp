@@ -326,22 +326,26 @@ engine::Outputs read_results(const graft_results* results, int64_t n, int dimens
     return outputs;
 }
 
-core::Allocator read_allocator(const graft_allocator* allocator) {
+namespace {
+
+template <typename Allocator, typename Given>
+Allocator read_allocator_struct(const Given* allocator) {
     if (allocator == nullptr)
         return {};
-    const graft_allocator a = read_struct(allocator, "allocator");
+    const Given a = read_struct(allocator, "allocator");
     if (a.allocate == nullptr || a.release == nullptr)
         fail(Status::argument, "allocator: allocate and release must both be given");
     return {a.user, a.allocate, a.release};
 }
 
+} // namespace
+
+core::Allocator read_allocator(const graft_allocator* allocator) {
+    return read_allocator_struct<core::Allocator>(allocator);
+}
+
 engine::DeviceAllocator read_device_allocator(const graft_device_allocator* allocator) {
-    if (allocator == nullptr)
-        return {};
-    const graft_device_allocator a = read_struct(allocator, "allocator");
-    if (a.allocate == nullptr || a.release == nullptr)
-        fail(Status::argument, "allocator: allocate and release must both be given");
-    return {a.user, a.allocate, a.release};
+    return read_allocator_struct<engine::DeviceAllocator>(allocator);
 }
 
 } // namespace graft::capi

@@ -21,15 +21,15 @@ using core::Status;
 namespace {
 
 /// gpu.device; or the device of the first array in device memory; or the one held; or by rank.
-int32_t device_for(const comm::Communicator& comm, const settings::Settings& settings, const Request& request,
+int32_t device_for(const comm::Communicator& comm, const settings::Settings& settings, const NamedView& array,
                    int32_t held) {
     if (settings.device.device >= 0)
         return settings.device.device;
     const backend::CudaTable& cuda = backend::require_cuda();
     backend::DeviceError error;
     int32_t kind = 0, device = -1, devices = 1;
-    if (const NamedView named = device_array(request); named.view != nullptr)
-        backend::raise(cuda.pointer_kind(named.view->data, &kind, &device, &error), error);
+    if (array.view != nullptr)
+        backend::raise(cuda.pointer_kind(array.view->data, &kind, &device, &error), error);
     if (device >= 0)
         return device;
     if (held >= 0)
@@ -80,12 +80,12 @@ std::string why_on_cpu(const settings::Settings& settings, const Request& reques
 } // namespace
 
 void Placement::require_reach() const {
-    if (!gpu && device_array != nullptr)
+    if (!gpu && device_array.view != nullptr)
         fail(Status::unsupported,
              "%s is in device memory, but this computation runs on the CPU (%s); expected host or managed "
              "memory, or "
              "backend gpu or auto on a machine with a GPU",
-             device_array, why.c_str());
+             device_array.name, why.c_str());
 }
 
 std::string Placement::words() const {
@@ -95,7 +95,7 @@ std::string Placement::words() const {
 Placement BackendChoice::choose(comm::Communicator& comm, const settings::Settings& settings,
                                 const Request& request, int32_t held) {
     Placement placement;
-    placement.device_array = device_array(request).name;
+    placement.device_array = device_array(request);
     if (comm.alone()) {
         check(settings, request);
         choose_alone(placement, comm, settings, request, held);
@@ -108,9 +108,9 @@ Placement BackendChoice::choose(comm::Communicator& comm, const settings::Settin
 
 void BackendChoice::choose_alone(Placement& placement, comm::Communicator& comm,
                                  const settings::Settings& settings, const Request& request, int32_t held) {
-    placement.why = why_on_cpu(settings, request, placement.device_array != nullptr);
+    placement.why = why_on_cpu(settings, request, placement.device_array.view != nullptr);
     if (placement.why.empty())
-        placement.device = device_for(comm, settings, request, held);
+        placement.device = device_for(comm, settings, placement.device_array, held);
 }
 
 void BackendChoice::choose_over_ranks(Placement& placement, comm::Communicator& comm,
@@ -138,7 +138,7 @@ void BackendChoice::choose_over_ranks(Placement& placement, comm::Communicator& 
         if (!asked)
             return;
         backend::require_cuda();
-        placement.device = device_for(comm, settings, request, -1);
+        placement.device = device_for(comm, settings, placement.device_array, -1);
     });
     std::string no_gpu;
     const bool here = backend::find_cuda(&no_gpu) != nullptr;
@@ -152,14 +152,14 @@ void BackendChoice::choose_over_ranks(Placement& placement, comm::Communicator& 
 void BackendChoice::choose_auto(Placement& placement, comm::Communicator& comm,
                                 const settings::Settings& settings, const Request& request) {
     int64_t all[] = {request.particles.n, request.points != nullptr ? request.points->n : 0,
-                     placement.device_array != nullptr ? 1 : 0};
+                     placement.device_array.view != nullptr ? 1 : 0};
     comm.allreduce(all, std::size(all), comm::Operation::sum);
     const bool may_choose = all[2] == 0;
     if (may_choose && std::max(all[0], all[1]) < least_for_gpu * comm.size()) {
         placement.why = "too few particles a rank for GPUs to pay";
         return;
     }
-    comm.together([&] { placement.device = device_for(comm, settings, request, -1); });
+    comm.together([&] { placement.device = device_for(comm, settings, placement.device_array, -1); });
     if (may_choose && !gpu_of_its_own(comm, placement.device))
         placement.why = "ranks share a GPU, which backend gpu asks for";
 }

@@ -14,9 +14,9 @@ inline constexpr int64_t least_for_gpu = 2048;
 
 struct Placement {
     bool gpu = false;
-    int32_t device = -1;                // of the GPU
-    std::string why;                    // on the CPU
-    const char* device_array = nullptr; // one that only a GPU can reach
+    int32_t device = -1;    // of the GPU
+    std::string why;        // on the CPU
+    NamedView device_array; // one that only a GPU can reach; of the request
 
     /// Error(unsupported) where the CPU is to compute with arrays in device memory.
     void require_reach() const;

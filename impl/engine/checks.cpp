@@ -43,17 +43,16 @@ void refuse_two_target_sets() {
          "particles.active and particles.target_index are both given; expected at most one of them");
 }
 
-void refuse_virial_of_some() {
-    fail(Status::unsupported, "results.virial in a periodic box is that of all particles, but only some are "
-                              "active or targets; compute all, or leave the virial away");
-}
-
-void refuse_plummer_slab() {
-    fail(Status::unsupported, "softening.kind plummer in a slab or wire: its tail reaches the images across, "
-                              "which this version does "
-                              "not take off; expected spline or none, or a box with images along three axes "
-                              "that has a vacuum of its "
-                              "own");
+void check_lattice(const settings::Settings& settings, bool softened, bool virial_of_some) {
+    if (virial_of_some)
+        fail(Status::unsupported, "results.virial in a periodic box is that of all particles, but only some are "
+                                  "active or targets; compute all, or leave the virial away");
+    const bool slab_or_wire = settings.open_axis >= 0 || settings.wire_axis >= 0;
+    if (slab_or_wire && softened && settings.softening == settings::Softening::plummer)
+        fail(Status::unsupported,
+             "softening.kind plummer in a slab or wire: its tail reaches the images across, which this version "
+             "does not take off; expected spline or none, or a box with images along three axes that has a "
+             "vacuum of its own");
 }
 
 void refuse_target(int64_t k, int64_t given, int64_t base, int64_t n) {

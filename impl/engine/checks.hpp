@@ -2,6 +2,8 @@
 // What a call's arguments are refused for, in one place for CPU and GPU. All throw core::Error.
 #pragma once
 
+#include "settings/settings.hpp"
+
 #include <cstdint>
 
 namespace graft::engine {
@@ -13,10 +15,9 @@ void check_charge_all(double charge);
 [[noreturn]] void refuse_infinite_charge();
 [[noreturn]] void refuse_needless_softening();
 [[noreturn]] void refuse_two_target_sets();
-/// Error(unsupported): a periodic box has the virial of all particles only.
-[[noreturn]] void refuse_virial_of_some();
-/// Error(unsupported): a slab has no Plummer softening.
-[[noreturn]] void refuse_plummer_slab();
+/// Error(unsupported) for what a periodic box that has particles does not have: the virial of some of them, and Plummer
+/// softening where images are along fewer axes than three. softened: by any length.
+void check_lattice(const settings::Settings& settings, bool softened, bool virial_of_some);
 /// Entry k of a target list is `given`, not one of base ... n - 1 + base; or has stood there before.
 [[noreturn]] void refuse_target(int64_t k, int64_t given, int64_t base, int64_t n);
 [[noreturn]] void refuse_target_twice(int64_t k, int64_t given);

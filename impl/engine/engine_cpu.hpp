@@ -12,7 +12,7 @@
 #include "engine/direct.hpp"
 #include "engine/rank_agreement.hpp"
 #include "engine/rank_ring.hpp"
-#include "engine/results.hpp"
+#include "engine/write_results.hpp"
 #include "essential/global_tree.hpp"
 #include "forces/workspace.hpp"
 #include "lists/targets.hpp"

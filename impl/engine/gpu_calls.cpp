@@ -172,12 +172,14 @@ void GpuEngine::release() {
     device_.reset();
 }
 
-void GpuEngine::work_of_particles(const settings::Settings& settings, double* work) const {
+bool GpuEngine::work_of_particles(const settings::Settings& settings, double* work) const {
     backend::DeviceError error;
+    int32_t known = 0;
     backend::raise(device_->table.work(device_->engine,
                                        static_cast<double>(essential::direct_count(settings)), work, n_,
-                                       &error),
+                                       &known, &error),
                    error);
+    return known != 0;
 }
 
 } // namespace graft::engine

@@ -39,8 +39,8 @@ class GpuEngine {
     void set_allocator(const DeviceAllocator& allocator);
     /// Gives memory back that is kept for the next call.
     void release();
-    /// work[i] as Solver::work_of_particles.
-    void work_of_particles(const settings::Settings& settings, double* work) const;
+    /// work[i] as Solver::work_of_particles; false: what the last computation left on the GPU is gone.
+    bool work_of_particles(const settings::Settings& settings, double* work) const;
 
   private:
     /// An engine on one GPU.

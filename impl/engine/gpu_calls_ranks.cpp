@@ -3,7 +3,7 @@
 #include "core/timer.hpp"
 #include "engine/checks.hpp"
 #include "engine/gpu_calls.hpp"
-#include "particles/transfer.hpp"
+#include "particles/write_arrays.hpp"
 
 namespace graft::engine {
 

@@ -4,7 +4,7 @@
 
 #include "engine/checks.hpp"
 #include "particles/charge_scale.hpp"
-#include "particles/transfer.hpp"
+#include "particles/read_arrays.hpp"
 
 #include <cmath>
 #include <limits>

@@ -5,7 +5,7 @@
 #include "backend/exact_memory_gpu.cuh"
 #include "backend/primitives_gpu.cuh"
 #include "engine/checks.hpp"
-#include "particles/transfer.hpp"
+#include "particles/read_arrays.hpp"
 #include "periodic/periodic.hpp"
 
 #include <algorithm>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How much work each particle was: Solver::work_of_particles on the device.
 #include "backend/context_gpu.cuh"
-#include "engine/checks.hpp"
 #include "engine/gpu/engine_gpu.cuh"
 #include "engine/ranks/ranks_engine_gpu.cuh"
 
@@ -84,11 +83,11 @@ void add_tree_work(Steps& s, const tree::DeviceTree& tree, const lists::DeviceCr
 } // namespace
 
 /// Waits.
-void DeviceForce::work(double expansion_pairs, double* work, int64_t n) {
+bool DeviceForce::work(double expansion_pairs, double* work, int64_t n) {
     Computation& c = s_.c;
     const DeviceJob& job = c.job;
     if (c.phase != Phase::done || job.with_points || n != job.n)
-        refuse_work();
+        return false;
     GRAFT_CUDA(backend::use_device(c.memory.device()));
     c.use_stream(nullptr);
     work_.resize(n);
@@ -107,6 +106,7 @@ void DeviceForce::work(double expansion_pairs, double* work, int64_t n) {
         GRAFT_CUDA(cudaMemcpyAsync(work, work_.data(), static_cast<size_t>(n) * sizeof *work,
                                    cudaMemcpyDeviceToHost, c.queue.stream()));
     c.queue.wait();
+    return true;
 }
 
 } // namespace graft::engine

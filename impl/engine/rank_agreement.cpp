@@ -41,22 +41,6 @@ int64_t digest(const settings::Settings& s) {
     return d.value();
 }
 
-/// A box of images along fewer axes than three.
-bool is_slab_or_wire(const settings::Settings& settings) {
-    return settings.open_axis >= 0 || settings.wire_axis >= 0;
-}
-
-/// What a periodic box does not have.
-void check_periodic(const settings::Settings& settings, const Agreement& all, bool virial_of_some) {
-    if (!settings.periodic || all.particles == 0)
-        return;
-    if (virial_of_some)
-        refuse_virial_of_some();
-    if (is_slab_or_wire(settings) && settings.softening == settings::Softening::plummer &&
-        (settings.softening_length > 0 || all.per_particle_softening))
-        refuse_plummer_slab();
-}
-
 } // namespace
 
 Agreement agree(comm::Communicator& comm, const settings::Settings& settings, const Request& request,
@@ -85,7 +69,9 @@ Agreement agree(comm::Communicator& comm, const settings::Settings& settings, co
                 core::Status::argument,
                 "the settings differ between ranks; expected the same method, tree, softening, units and box "
                 "on all. Read one deck on every rank, or set the same options");
-        check_periodic(settings, all, most[3] != 0 && most[4] != 0);
+        if (settings.periodic && all.particles > 0)
+            check_lattice(settings, settings.softening_length > 0 || all.per_particle_softening,
+                          most[3] != 0 && most[4] != 0);
     });
     return all;
 }

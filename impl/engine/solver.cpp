@@ -109,12 +109,13 @@ void Solver::say(const Placement& placement) {
 }
 
 void Solver::work_of_particles(double* work) const {
-    if (released_ || !report_.valid || points_)
-        refuse_work();
-    if (on_gpu_)
-        gpu_->work_of_particles(settings_, work);
-    else
+    bool known = !released_ && report_.valid && !points_;
+    if (known && on_gpu_)
+        known = gpu_->work_of_particles(settings_, work);
+    else if (known)
         cpu_.work_of_particles(*comm_, settings_, work);
+    if (!known)
+        refuse_work();
 }
 
 } // namespace graft::engine

@@ -2,7 +2,7 @@
 // Copies of the caller's structure, each item checked on its way; and the shape that models see.
 #include "near/structure.hpp"
 
-#include "particles/transfer.hpp"
+#include "particles/read_arrays.hpp"
 
 #include <algorithm>
 #include <atomic>

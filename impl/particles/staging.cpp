@@ -2,6 +2,8 @@
 // See staging.hpp.
 #include "particles/staging.hpp"
 
+#include "particles/array_items.hpp"
+
 #include <cstring>
 
 namespace graft::particles {
@@ -19,13 +21,6 @@ void pack_items(const ArrayView& view, int64_t begin, int64_t end, char* out) {
     }
     for (int64_t i = begin; i < end; ++i, from += view.item_stride, out += sizeof(T))
         std::memcpy(out, from, sizeof(T));
-}
-
-template <typename T>
-T load(const char* from) {
-    T value;
-    std::memcpy(&value, from, sizeof value);
-    return value;
 }
 
 template <typename From, typename To>

@@ -85,7 +85,7 @@ int main(int count, char **words) {
     expect(api->query_text(context, "backend", keep, text) == GRAFT_OK && strcmp(text, "cpu") == 0, "auto", text);
     api->context_destroy(&context);
     expect(api->run_tool("info", "", keep, text) == GRAFT_OK, "info", api->last_error());
-    expect(strstr(text, "\"cuda\":{\"usable\":false,\"why\":") != NULL, "info says that there is none", text);
+    expect(strstr(text, "\"gpu\":{\"usable\":false,\"why\":") != NULL, "info says that there is none", text);
     for (int k = 2; k < count; ++k)
         expect(strstr(text, words[k]) != NULL, words[k], text);
     return wrong != 0;

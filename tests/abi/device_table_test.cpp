@@ -56,8 +56,8 @@ class DeviceTable : public testing::Test {
     bool has_device() {
         std::string text;
         EXPECT_EQ(api->run_tool("info", "", support::append, &text), GRAFT_OK) << api->last_error();
-        EXPECT_NE(text.find("\"cuda\":{"), std::string::npos) << text;
-        return text.find("\"cuda\":{\"usable\":true") != std::string::npos;
+        EXPECT_NE(text.find("\"gpu\":{"), std::string::npos) << text;
+        return text.find("\"gpu\":{\"usable\":true") != std::string::npos;
     }
     std::string text_of(const char* key) { return support::text_of(api, context, key); }
 

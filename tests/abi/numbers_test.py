@@ -4,6 +4,7 @@
 
 usage: numbers_test.py REPOSITORY LIBRARY
 
+zero      0 is success, the default or automatic, or "none": no set of numbers has a real value there
 fortran   the generated module has each constant of types.h and comm.h with its value
 names     no adapter, example or page names a constant of ours that the headers do not have
 cxx       the C++ headers take numbers from the C header: no enumerator of theirs has one of its own
@@ -22,6 +23,7 @@ FAMILIES = ("ARRAY", "BACKEND", "BALANCER", "BOXES", "COST", "CUDA", "CURVE", "E
             "WALK")
 OURS = re.compile(r"\bGRAFT_(?:[FIU](?:32|64)|(?:%s)_[A-Z0-9_]+)\b" % "|".join(FAMILIES))
 OTHERS = re.compile(r"_(?:H|HPP|LIBRARY)$|^GRAFT_CUDA_|\w+_$") # include guards, variables of the environment, beginnings of names
+ZERO = re.compile(r"^GRAFT_OK$|_AUTO$|_UNKNOWN$|^GRAFT_(?:ABI|VERSION)_") # what may be 0
 EXPLAIN = ("version status_text last_error options_create options_destroy options_set options_get options_set_int64 options_set_double "
            "options_get_int64 options_get_double options_read_file options_read_text options_explain").split().index("options_explain")
 WORDS = {"precision": "GRAFT_PRECISION_", "near_field.layout": "GRAFT_NEAR_LAYOUT_", "log.level": "GRAFT_LOG_"}
@@ -35,6 +37,11 @@ def read(*path):
 def constants(repository):
     text = read(repository, "capi/include/graft/types.h") + read(repository, "capi/include/graft/comm.h")
     return {name: int(value) for name, value in re.findall(r"^#define (GRAFT_\w+) (\d+)u?\b", text, re.MULTILINE)}
+
+
+def zero(theirs):
+    yield from (f"{name} is 0; expected its set to begin at 1, as 0 is the default or automatic"
+                for name, value in theirs.items() if value == 0 and not ZERO.search(name))
 
 
 def fortran(repository, theirs):
@@ -85,7 +92,7 @@ def decks(theirs, library):
 
 def main(repository, library):
     theirs = constants(repository)
-    wrong = [*fortran(repository, theirs), *names(repository, theirs), *cxx(repository), *decks(theirs, library)]
+    wrong = [*zero(theirs), *fortran(repository, theirs), *names(repository, theirs), *cxx(repository), *decks(theirs, library)]
     for line in wrong:
         print(line)
     return 1 if wrong or len(theirs) < 60 else 0

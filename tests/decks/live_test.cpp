@@ -127,6 +127,7 @@ std::string another_value(const plugin::Key& key, const Context& context) {
     static const std::map<std::string, std::string> chosen = {{"mac.theta", "0.2"},
                                                               {"mac.accuracy", "1e-6"},
                                                               {"decompose.mix", "0"},
+                                                              {"softening.kind", "spline"},
                                                               {"near_field.layout", "replicated_group"}};
     if (const auto found = chosen.find(key.name); found != chosen.end())
         return found->second;
@@ -168,8 +169,8 @@ TEST(LiveKeys, ChangeAContextIntoTheOneThatWouldBeMade) {
             seen.push_back(key.name);
     }
     for (const char* name :
-         {"threads", "constant", "order", "mac.theta", "mac.accuracy", "softening.length", "decompose.parts",
-          "decompose.shape", "near_field.layout", "near_field.precision", "near_field.most"})
+         {"threads", "constant", "order", "mac.theta", "mac.accuracy", "softening.kind", "softening.length",
+          "decompose.parts", "decompose.shape", "near_field.layout", "near_field.precision", "near_field.most"})
         EXPECT_NE(std::find(seen.begin(), seen.end(), name), seen.end())
             << name << " changes nothing that probe() sees";
 }
@@ -203,6 +204,15 @@ TEST(LiveKeys, WhatWouldBeIgnoredIsRefusedAsAtCreation) {
     const Context context(keys);
     EXPECT_EQ(context.set("softening.length", "0.1"), GRAFT_ERROR_ARGUMENT);
     EXPECT_EQ(context.get("softening.length"), "0");
+    EXPECT_EQ(context.set("softening.kind", "plummer"), GRAFT_OK) << capi::last_error();
+    EXPECT_EQ(context.set("softening.length", "0.1"), GRAFT_OK) << capi::last_error();
+    const std::vector<double> softened = probe(context);
+    EXPECT_EQ(context.set("softening.kind", "none"), GRAFT_ERROR_ARGUMENT);
+    EXPECT_EQ(context.get("softening.kind"), "plummer");
+    EXPECT_EQ(probe(context), softened);
+    EXPECT_EQ(context.set("softening.length", "0"), GRAFT_OK) << capi::last_error();
+    EXPECT_EQ(context.set("softening.kind", "none"), GRAFT_OK) << capi::last_error();
+    EXPECT_EQ(probe(context), probe(Context(keys)));
 }
 
 TEST(LiveKeys, BoxAndUnitsOfTheContextAreWhatItTells) {

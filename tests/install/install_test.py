@@ -71,11 +71,11 @@ def pkgconfig(prefix, work, source, compiler):
 def command(prefix):
     """The installed command finds both libraries; without a device, the driver or the device is what is missing."""
     answer = json.loads(run(os.path.join(prefix, "bin", "graft"), "info", "--json", capture_output=True, text=True).stdout)
-    cuda = answer["machine"]["cuda"]
+    gpu = answer["machine"]["gpu"]
     print(answer)
-    wrong = [words for words in ("not found", "not of this build") if words in cuda.get("why", "")]
+    wrong = [words for words in ("not found", "not of this build") if words in gpu.get("why", "")]
     if find(prefix, "libgraft_cuda.so") and wrong:
-        raise SystemExit(f"the installed libgraft_cuda.so is not used: {cuda}")
+        raise SystemExit(f"the installed libgraft_cuda.so is not used: {gpu}")
 
 
 def main(cmake, build, work, what, *more):

@@ -163,9 +163,9 @@ LOOKED_AT = re.compile(r"GRAFT_CUDA\(|\bcheck\(|\(void\)|[=!?]=?|\breturn\b|\|\|
 NO_ANSWER = {"cudaGetErrorString", "cudaGetErrorName"} | {"cudaEvent_t", "cudaStream_t"} # conversions
 WAITS = re.compile(r"\bcuda(Malloc\w*|HostAlloc|HostRegister|(Stream|Device|Event)Synchronize|Memcpy|Memset)(?=\()")
 # Where a computation waits or allocates, and who counts it; then what no computation calls.
-MAY_WAIT = {"backend/queue_gpu.cu": "DeviceMemory::allocations, Queue::waits", "backend/block_cache_gpu.cu": "DeviceMemory::allocations",
+MAY_WAIT = {"backend/memory_cap_gpu.cu": "DeviceMemory::allocations", "backend/queue_gpu.cu": "Queue::waits", "backend/block_cache_gpu.cu": "DeviceMemory::allocations",
             "particles/staging_gpu.cu": "slot_waits", "engine/gpu/step_clock_gpu.cu": "Computation::waits",
-            "engine/gpu/write_gpu.cu": "Computation::waits", "engine/gpu/engine_gpu.cu": "after errors and at the end of its life only",
+            "engine/write_results_gpu.cu": "Computation::waits", "engine/gpu/engine_gpu.cu": "after errors and at the end of its life only",
             "engine/gpu/computation_gpu.cu": "after errors only",
             "engine/ranks/ranks_engine_gpu.cu": "Computation::waits", "near/layouts/layout_base_gpu.cu": "near field: its own times",
             "near/plan/near_plan_gpu.cu": "near field: waits_", "near/plan/caller_points_gpu.cu": "near field: waits_",

@@ -75,9 +75,10 @@ static void test_allreduce_others(void) {
     CHECK_OK(t, t->comm_allreduce(t->self, &large, &least, 1, GRAFT_U64, GRAFT_COMM_MIN));
     CHECK(most == UINT64_MAX && least == UINT64_MAX - (uint64_t)(size - 1)); /* unsigned comparison */
     CHECK(t->comm_allreduce(t->self, small, sum, 1, GRAFT_F32, GRAFT_COMM_SUM) == GRAFT_ERROR_ARGUMENT);
-    CHECK(t->comm_allreduce(t->self, small, sum, 1, GRAFT_I32, 3) == GRAFT_ERROR_ARGUMENT);
-    CHECK(t->comm_allreduce(t->self, small, sum, -1, GRAFT_I32, 0) == GRAFT_ERROR_ARGUMENT);
-    CHECK_OK(t, t->comm_allreduce(t->self, NULL, NULL, 0, GRAFT_I32, 0));
+    CHECK(t->comm_allreduce(t->self, small, sum, 1, GRAFT_I32, 0) == GRAFT_ERROR_ARGUMENT);
+    CHECK(t->comm_allreduce(t->self, small, sum, 1, GRAFT_I32, GRAFT_COMM_MAX + 1) == GRAFT_ERROR_ARGUMENT);
+    CHECK(t->comm_allreduce(t->self, small, sum, -1, GRAFT_I32, GRAFT_COMM_SUM) == GRAFT_ERROR_ARGUMENT);
+    CHECK_OK(t, t->comm_allreduce(t->self, NULL, NULL, 0, GRAFT_I32, GRAFT_COMM_SUM));
 }
 
 /* Doubles: right to rounding, and the same bits on every rank whatever the order of summation. */
@@ -86,7 +87,7 @@ static void test_allreduce_f64(int64_t count) {
     double* first = malloc(sizeof *send * (size_t)count);
     int64_t i, wrong = 0;
     int operation, r;
-    for (operation = 0; operation < 3; ++operation) {
+    for (operation = GRAFT_COMM_SUM; operation <= GRAFT_COMM_MAX; ++operation) {
         for (i = 0; i < count; ++i)
             send[i] =
                 i % 3 == 0 ? (rank % 2 == 0 ? 0.0 : -0.0) : pow(10.0, (double)((i + 5 * rank) % 33) - 16) / 3;
@@ -96,10 +97,10 @@ static void test_allreduce_f64(int64_t count) {
             for (r = 0; r < size; ++r) {
                 const double value = i % 3 == 0 ? 0 : pow(10.0, (double)((i + 5 * r) % 33) - 16) / 3;
                 magnitude += value;
-                expected = r == 0           ? value
-                           : operation == 0 ? expected + value
-                           : operation == 1 ? fmin(expected, value)
-                                            : fmax(expected, value);
+                expected = r == 0                        ? value
+                           : operation == GRAFT_COMM_SUM ? expected + value
+                           : operation == GRAFT_COMM_MIN ? fmin(expected, value)
+                                                         : fmax(expected, value);
             }
             wrong += !(fabs(receive[i] - expected) <= 1e-15 * magnitude);
         }

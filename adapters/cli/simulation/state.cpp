@@ -124,52 +124,33 @@ void transfer(Archive& archive, StateType& state) {
     archive.item(state.step);
 }
 
-void write_attributes(Writer& writer, const Snapshot& particles) {
-    writer.item(static_cast<std::int64_t>(particles.attributes.size()));
-    for (const auto& [key, value] : particles.attributes) {
+/// Pairs of key and value, in their order; an Archive that reads appends them to what `pairs` holds.
+template <class Pairs>
+void transfer_pairs(Writer& writer, const Pairs& pairs) {
+    writer.item(static_cast<std::int64_t>(pairs.size()));
+    for (const auto& [key, value] : pairs) {
         writer.item(key);
         writer.item(value);
     }
 }
 
-void read_attributes(Reader& reader, Snapshot& particles) {
+template <class Pairs>
+void transfer_pairs(Reader& reader, Pairs& pairs) {
     std::int64_t count = 0;
     reader.item(count);
     for (std::int64_t i = 0; i < count; ++i) {
         std::string key, value;
         reader.item(key);
         reader.item(value);
-        particles.attributes[key] = value;
+        pairs.insert(pairs.end(), {std::move(key), std::move(value)});
     }
 }
 
 template <class Archive, class OriginType>
-void transfer_input(Archive& archive, OriginType& origin) {
+void transfer_origin(Archive& archive, OriginType& origin) {
+    transfer_pairs(archive, origin.keys);
     archive.item(origin.input.bytes);
     archive.item(origin.input.hash);
-}
-
-void write_origin(Writer& writer, const Origin& origin) {
-    writer.item(static_cast<std::int64_t>(origin.keys.size()));
-    for (const auto& [key, value] : origin.keys) {
-        writer.item(key);
-        writer.item(value);
-    }
-    transfer_input(writer, origin);
-}
-
-Origin read_origin(Reader& reader) {
-    Origin origin;
-    std::int64_t count = 0;
-    reader.item(count);
-    for (std::int64_t i = 0; i < count; ++i) {
-        std::string key, value;
-        reader.item(key);
-        reader.item(value);
-        origin.keys.emplace_back(std::move(key), std::move(value));
-    }
-    transfer_input(reader, origin);
-    return origin;
 }
 
 /// The version. Throws Error for what cannot be read.
@@ -204,7 +185,7 @@ std::vector<std::byte> pack(const State& state) {
     Writer writer;
     transfer(writer, state);
     writer.item(state.place);
-    write_attributes(writer, state.particles);
+    transfer_pairs(writer, state.particles.attributes);
     return std::move(writer.data());
 }
 
@@ -213,7 +194,7 @@ State unpack(const std::vector<std::byte>& bytes) {
     State state;
     transfer(reader, state);
     reader.item(state.place);
-    read_attributes(reader, state.particles);
+    transfer_pairs(reader, state.particles.attributes);
     return state;
 }
 
@@ -223,8 +204,8 @@ void write_restart(const State& state, const Origin& origin, const std::string& 
     writer.item(byte_order_mark);
     writer.item(format_version);
     transfer(writer, state);
-    write_attributes(writer, state.particles);
-    write_origin(writer, origin);
+    transfer_pairs(writer, state.particles.attributes);
+    transfer_origin(writer, origin);
     const std::uint64_t sum = fnv_hash(writer.data());
     writer.bytes(&sum, sizeof sum);
     write_file_atomically(path, writer.data());
@@ -237,9 +218,9 @@ Restart read_restart(const std::string& path) {
     Reader reader(Bytes(bytes).subspan(head, bytes.size() - head - sizeof(std::uint64_t)), path);
     Restart restart;
     transfer(reader, restart.state);
-    read_attributes(reader, restart.state.particles);
+    transfer_pairs(reader, restart.state.particles.attributes);
     if (version > 1) {
-        restart.origin = read_origin(reader);
+        transfer_origin(reader, restart.origin);
     } else {
         restart.origin.keys.emplace_back("run.time_step", number_text(restart.state.time_step));
     }

@@ -87,7 +87,7 @@ class NearField:
     def execute(self, charge: Vectors, potential: Any = None, gradient: Any = None) -> Sums:
         """The sums for these charges: an array of shape (n,) or (n, components), or a tuple of arrays. potential, gradient: True for
         a new array, yours (or add(yours)) to write, False for none; None: what the plan was made for. gradient: d/dx of each
-        component, then d/dy, then d/dz. ARGUMENT, ARRAY, VALUE, MEMORY, DEVICE."""
+        component, then d/dy, then d/dz. ARGUMENT, ARRAY, VALUE (a charge or a sum that is not finite), MEMORY, DEVICE."""
         self.begin(charge, potential, gradient)
         return self.end()
 

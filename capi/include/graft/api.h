@@ -240,9 +240,9 @@ typedef struct graft_api_v1 {
     int32_t (*near_field_update)(graft_context *context, graft_near_plan *plan, const graft_near_field *description);
     /* The sums for new charges. The same bits for any number of threads (of one layout). Nothing is allocated from the second
      * execution on. ARGUMENT (components missing or too many, an output that the plan was not made for), ARRAY (sizes,
-     * outputs that overlap), VALUE (a charge that is not finite: first one named), ABI, MEMORY, DEVICE, CALL_ORDER;
-     * nothing is written on failure, but for one: a GPU finds a bad charge while it sums, and outputs in device memory may
-     * hold sums with it then. */
+     * outputs that overlap), VALUE (a charge that is not finite, or a sum that would not be: first one named), ABI, MEMORY,
+     * DEVICE, CALL_ORDER; nothing is written on failure, but for one: a GPU finds a bad charge or sum while it sums, and
+     * outputs in device memory may hold sums with it then. */
     int32_t (*near_field_execute)(graft_context *context, graft_near_plan *plan, const graft_near_sums *sums);
     /* near_field_execute in two halves: begin enqueues on the context's stream and returns, on the GPU without waiting (on
      * the CPU it does all the work); end waits and returns the status. The struct may go when begin returns, the arrays only

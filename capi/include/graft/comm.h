@@ -12,9 +12,9 @@
 
 #include <stdint.h>
 
-#define GRAFT_COMM_SUM 0
-#define GRAFT_COMM_MIN 1
-#define GRAFT_COMM_MAX 2
+#define GRAFT_COMM_SUM 1
+#define GRAFT_COMM_MIN 2
+#define GRAFT_COMM_MAX 3
 
 /* The calls that a failure may begin in. */
 #define GRAFT_COMM_CALL_UNKNOWN 0
@@ -41,7 +41,7 @@ typedef struct graft_comm_v1 {
     /* data of rank root to all. */
     int32_t (*comm_bcast)(void *self, void *data, int64_t bytes, int32_t root);
     /* receive[i] = send[i] of all ranks combined; the same bits on every rank. dtype GRAFT_F64, GRAFT_I32, GRAFT_I64 or
-     * GRAFT_U64; send may equal receive. */
+     * GRAFT_U64; operation GRAFT_COMM_SUM, MIN or MAX; send may equal receive. */
     int32_t (*comm_allreduce)(void *self, const void *send, void *receive, int64_t count, int32_t dtype, int32_t operation);
     /* Rank r's send_bytes bytes to receive + receive_offset[r] on every rank; receive_bytes[r] equals its send_bytes. */
     int32_t (*comm_allgatherv)(void *self, const void *send, int64_t send_bytes, void *receive, const int64_t *receive_bytes,

@@ -35,7 +35,8 @@ class DeviceForce {
     /// Whether what begin() enqueued has ended; and the event behind it. Throw Error(call_order, device).
     bool ended() const;
     cudaEvent_t event() const;
-    void work(double expansion_pairs, double* work, int64_t n);
+    /// False: nothing is left of a compute of n particles.
+    bool work(double expansion_pairs, double* work, int64_t n);
     bool begun() const { return s_.c.phase == Phase::begun; }
 
     /// The steps of DeviceRanksTable: begin_over_ranks() first.

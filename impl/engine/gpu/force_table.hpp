@@ -61,8 +61,8 @@ struct DeviceForceTable {
                      const ParticleInput* points, const Outputs* outputs, void* stream,
                      backend::DeviceError* error);
     int32_t (*end)(void* engine, DeviceReport* report, backend::DeviceError* error);
-    /// work[i] as Solver::work_of_particles, host array of n.
-    int32_t (*work)(void* engine, double expansion_pairs, double* work, int64_t n,
+    /// work[i] as Solver::work_of_particles, host array of n; *known 0: nothing is left of a compute of n particles.
+    int32_t (*work)(void* engine, double expansion_pairs, double* work, int64_t n, int32_t* known,
                     backend::DeviceError* error);
     const DeviceRanksTable* ranks; // engine/ranks/rank_force_table.hpp
     /// As end, but never repeats with results: where a buffer was too small, kept lists did not serve, or a sum

@@ -151,8 +151,8 @@ int32_t give_back(void* engine, DeviceError* error) {
     return guarded_device(error, [&] { static_cast<Engine*>(engine)->give_back(); });
 }
 
-int32_t work(void* engine, double expansion_pairs, double* work, int64_t n, DeviceError* error) {
-    return guarded_device(error, [&] { ForceAt(engine)->work(expansion_pairs, work, n); });
+int32_t work(void* engine, double expansion_pairs, double* work, int64_t n, int32_t* known, DeviceError* error) {
+    return guarded_device(error, [&] { *known = ForceAt(engine)->work(expansion_pairs, work, n) ? 1 : 0; });
 }
 
 } // namespace

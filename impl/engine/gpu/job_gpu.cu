@@ -4,7 +4,6 @@
 
 #include "engine/checks.hpp"
 #include "forces/m2l/m2l_choice.hpp"
-#include "periodic/lattice_kind.hpp"
 
 #include <algorithm>
 
@@ -27,28 +26,6 @@ lists::DeviceWalk faster_walk(int64_t targets, int group) {
                                             : lists::DeviceWalk::warp_per_group;
 }
 
-void check_targets(const DeviceJob& job) {
-    if (!job.with_points && job.particles.has_active && job.particles.has_target)
-        refuse_two_target_sets();
-    if (job.with_points)
-        check_count(job.points.n, "points");
-}
-
-void check_method(const DeviceJob& job, bool softened) {
-    const settings::Settings& settings = job.settings;
-    if (settings.method == settings::Method::reference)
-        core::fail(core::Status::unsupported,
-                   "method reference runs on the CPU only; expected direct or tree");
-    if (const char* why = periodic::why_no_gpu_lattice(settings); why != nullptr)
-        core::fail(core::Status::unsupported, "%s is computed on the CPU only", why);
-    if (settings.periodic && settings.open_axis >= 0 && softened &&
-        settings.softening == settings::Softening::plummer)
-        refuse_plummer_slab();
-    if (settings.periodic && job.outputs.virial.present() && !job.all_targets && !job.with_points &&
-        job.n > 0)
-        refuse_virial_of_some();
-}
-
 } // namespace
 
 void DeviceJob::choose_pairs() {
@@ -66,20 +43,16 @@ DeviceJob accept(const settings::Settings& settings, const ParticleInput& partic
     job.with_points = points != nullptr;
     if (points != nullptr)
         job.points = *points;
-    check_count(particles.n, "particles");
     job.n = job.all_particles = particles.n;
-    if (!particles.charge.present() && particles.n > 0)
-        check_charge_all(particles.charge_all);
     job.per_particle = particles.softening.present();
-    if (job.per_particle && settings.softening == settings::Softening::none)
-        refuse_needless_softening();
-    check_targets(job);
     job.all_targets = !job.with_points && !particles.has_active && !particles.has_target;
     job.targets = job.with_points ? points->n : (particles.has_target ? particles.target.n : particles.n);
     job.with_sums = outputs.virial.present() || outputs.energy.present();
     job.with_potential = outputs.potential.present() || outputs.energy.present();
     job.choose_pairs();
-    check_method(job, job.per_particle || settings.softening_length > 0);
+    if (settings.periodic && job.n > 0)
+        check_lattice(settings, job.per_particle || settings.softening_length > 0,
+                      outputs.virial.present() && !job.all_targets && !job.with_points);
     if (settings.periodic) // no screened cells here: both methods are this one sum
         job.settings.method = settings::Method::direct;
     return job;

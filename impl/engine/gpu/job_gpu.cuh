@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One call to the GPU's engine, copied and checked, and what follows from it alone.
+// One call to the GPU's engine, copied, and what follows from it alone.
 #pragma once
 
 #include "engine/solver.hpp"
@@ -47,8 +47,8 @@ struct DeviceJob {
     void choose_sizes();
 };
 
-/// The job of a call, checked as far as that needs no look at the data. Throws Error(argument, value,
-/// unsupported).
+/// The job of a call that check() (request.hpp) has let pass, by an engine that does what backend_choice sends to
+/// a GPU. Throws Error(unsupported) for what its box does not have.
 DeviceJob accept(const settings::Settings& settings, const ParticleInput& particles,
                  const ParticleInput* points, const Outputs& outputs);
 

@@ -5,11 +5,11 @@
 #include "engine/gpu/evaluate_step_gpu.cuh"
 #include "engine/gpu/list_reuse_gpu.cuh"
 #include "engine/gpu/list_step_gpu.cuh"
-#include "engine/gpu/memory_cap_gpu.cuh"
+#include "engine/gpu/batches_that_fit_gpu.cuh"
 #include "engine/gpu/sum_step_gpu.cuh"
 #include "engine/gpu/target_step_gpu.cuh"
 #include "engine/gpu/tree_step_gpu.cuh"
-#include "engine/gpu/write_gpu.cuh"
+#include "engine/write_results_gpu.cuh"
 #include "engine/import_gpu.cuh"
 #include "engine/solver_periodic_gpu.cuh"
 
@@ -35,7 +35,7 @@ struct Steps {
     EvaluateStep evaluate;
     LatticeStep lattice;
     SumStep sums;
-    ExportStep output;
+    WriteStep output;
     BatchRoom room;
 };
 

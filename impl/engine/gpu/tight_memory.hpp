@@ -5,7 +5,7 @@
 //
 // Invariants: bytes() is not less than what an evaluation of the tree method holds beside its lists, for
 // nodes and groups as guessed here (measured peaks beside it: docs/lab/gpu/engine.md). The caller's arrays,
-// and lists and partial sums of a batch (memory_cap.hpp), come on top.
+// and lists and partial sums of a batch (batches_that_fit.hpp), come on top.
 #pragma once
 
 #include <cstdint>

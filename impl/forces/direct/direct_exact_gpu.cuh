@@ -9,7 +9,7 @@
 
 #include "forces/direct/direct_kernel_gpu.cuh"
 #include "forces/p2p/pair_exact_gpu.cuh"
-#include "forces/frame_resolution.hpp"
+#include "forces/frame_resolution_gpu.cuh"
 
 namespace graft::forces {
 

@@ -11,7 +11,7 @@
 #include "forces/field_gpu.cuh"
 #include "forces/p2p/pair_exact_gpu.cuh"
 #include "forces/source_tiles_gpu.cuh"
-#include "forces/frame_resolution.hpp"
+#include "forces/frame_resolution_gpu.cuh"
 
 namespace graft::forces {
 

@@ -3,7 +3,9 @@
 #include "near/plan/caller_views.hpp"
 
 #include "backend/gpu_library.hpp"
-#include "particles/transfer.hpp"
+#include "particles/array_items.hpp"
+#include "particles/read_arrays.hpp"
+#include "particles/write_arrays.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -18,24 +20,13 @@ using core::fail;
 using core::Status;
 using particles::ArrayView;
 using particles::ElementType;
+using particles::load;
+using particles::note_first;
 
 namespace {
 
 constexpr int64_t block = 1 << 14;
 constexpr int64_t none = std::numeric_limits<int64_t>::max();
-
-template <typename From>
-From load(const char* address) noexcept {
-    From value;
-    std::memcpy(&value, address, sizeof value);
-    return value;
-}
-
-void note_first(std::atomic<int64_t>& first, int64_t item) noexcept {
-    int64_t known = first.load();
-    while (item < known && !first.compare_exchange_weak(known, item)) {
-    }
-}
 
 template <typename From, typename T>
 void import_from(const backend::Executor& executor, const ArrayView& view, double most, T* out, double scale,

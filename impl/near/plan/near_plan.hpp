@@ -99,8 +99,8 @@ class NearPlan {
     /// New coordinates of the same points in the same boxes. Throws as above; the plan then keeps the old
     /// ones where the new ones were refused (argument, value), and has to be updated again otherwise.
     void update(const NearPoints& points);
-    /// Sums for new charges. Throws Error(value) for a charge that is not finite, array for outputs that
-    /// overlap each other or the charges, argument for a missing charge.
+    /// Sums for new charges. Throws Error(value) for a charge or a sum that is not finite, array for outputs
+    /// that overlap each other or the charges, argument for a missing charge.
     void execute(const NearSums& sums);
     /// execute() in two halves; on the CPU begin does all the work. Device arrays are read and written in the
     /// order of `stream`.

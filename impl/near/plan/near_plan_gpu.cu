@@ -3,7 +3,7 @@
 #include "near/copies/collect_gpu.cuh"
 #include "near/plan/near_plan_gpu.cuh"
 #include "near/wave_phases.hpp"
-#include "particles/transfer.hpp"
+#include "particles/write_arrays.hpp"
 
 #include "backend/block_cache_gpu.cuh"
 #include "backend/guard_gpu.cuh"

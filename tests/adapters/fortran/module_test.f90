@@ -103,7 +103,7 @@ contains
     end subroutine separate_arrays
 
     subroutine packed_arrays()
-        real :: xyz(3, n), xyzh(4, n), acceleration(3, n), wide(5, n)
+        real :: xyz(3, n), xyzh(4, n), acceleration(3, n), wide(5, n), bx(n)
         xyz(1, :) = x; xyz(2, :) = y; xyz(3, :) = z
         xyzh(1:3, :) = xyz; xyzh(4, :) = 0
         acceleration = -1
@@ -112,6 +112,13 @@ contains
         wide = 77
         call gravity%set('softening.kind', 'plummer')
         call gravity%compute(n, xyzh, 4, m, wide, 5, potential=phi, softening=xyzh(4, :))
+        call gravity%set('softening.kind', 'none')
+        call gravity%compute(n, x, y, z, m, ax, ay, az) ! a context that lives takes no length without a kind
+        call gravity%set('softening.length', 0.1, ierr)
+        call gravity%set('softening.kind', 'plummer')
+        call gravity%compute(n, x, y, z, m, bx, ay, az)
+        call expect('length, then kind', ierr == 0 .and. .not. close_to(bx, fx))
+        call gravity%set('softening.length', 0.0)
         call gravity%set('softening.kind', 'none')
         call expect('xyzh(4,n)', close_to(wide(1, :), fx) .and. close_to(wide(2, :), fy) .and. close_to(phi, fphi))
         call expect('nothing beside the three components', all(wide(4:5, :) == 77))

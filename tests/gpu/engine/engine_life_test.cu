@@ -2,6 +2,7 @@
 // What the engine promises beside numbers: errors, memory, no waiting, no allocation, graphs, unit charges.
 #include "engine_scene.cuh"
 
+#include <atomic>
 #include <limits>
 
 namespace {

@@ -301,7 +301,9 @@ class Engine {
     std::vector<double> work(double expansion_pairs, int64_t n) {
         std::vector<double> values(static_cast<size_t>(n), -1);
         backend::DeviceError error;
-        backend::raise(table_.work(engine_, expansion_pairs, values.data(), n, &error), error);
+        int32_t known = 0;
+        backend::raise(table_.work(engine_, expansion_pairs, values.data(), n, &known, &error), error);
+        EXPECT_EQ(known, 1);
         return values;
     }
     DeviceReport report;

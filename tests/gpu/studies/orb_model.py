@@ -64,7 +64,7 @@ def main():
     parser.add_argument("--json", default="")
     parser.add_argument("--within", type=float, default=0.1)
     given = parser.parse_args()
-    if not answer([given.graft, "info", "--json"])["machine"]["cuda"]["usable"]:
+    if not answer([given.graft, "info", "--json"])["machine"]["gpu"]["usable"]:
         print("no GPU that Graft can use: nothing to compare with", file=sys.stderr)
         return 77
     machine = given.machine or given.out or os.path.join(tempfile.mkdtemp(), "machine.yaml")

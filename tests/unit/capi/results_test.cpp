@@ -82,6 +82,12 @@ TEST(Results, WhatReplacesTakesNeitherReadOnlyNorAdd) {
         graft_decomposition d{};
         d.struct_size = sizeof d;
         const graft_array** const slots[4] = {&d.owner, &d.permutation, &d.part_offset, &d.boxes};
+        Context fresh(options(settings::Method::direct)); // arguments are looked at before domains are missed
+        arrays[0].flags = flag;
+        EXPECT_EQ(capi::owner_of(fresh, &call.particles, &arrays[0]), GRAFT_ERROR_ARRAY);
+        EXPECT_TRUE(mentions("owner")) << capi::last_error();
+        arrays[0].flags = 0;
+        EXPECT_EQ(capi::owner_of(fresh, &call.particles, &arrays[0]), GRAFT_ERROR_CALL_ORDER);
         for (int k = 0; k < 4; ++k) {
             *slots[k] = &arrays[k];
             arrays[k].flags = flag;

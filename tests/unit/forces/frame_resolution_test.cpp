@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Distances from neighbours in target order.
-#include "forces/frame_resolution.hpp"
+#include "forces/frame_resolution_gpu.cuh"
 
 #include <gtest/gtest.h>
 

@@ -19,9 +19,9 @@ struct RawResults {
     const int32_t* origin; // target -> host item; NULL: itself
 };
 
-class ExportStep {
+class WriteStep {
   public:
-    explicit ExportStep(backend::DeviceMemory& memory);
+    explicit WriteStep(backend::DeviceMemory& memory);
 
     /// Room for the results of host arrays, as far as the job says.
     void hold(Computation& c, const RawResults& raw);

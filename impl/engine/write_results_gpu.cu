@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See write_gpu.cuh; on a CPU Solver::write.
-#include "engine/gpu/write_gpu.cuh"
+// See write_results_gpu.cuh; on a CPU Solver::write.
+#include "engine/write_results_gpu.cuh"
 
 #include "engine/checks.hpp"
 #include "particles/staging.hpp"
-#include "particles/transfer.hpp"
+#include "particles/write_arrays.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -120,12 +120,12 @@ particles::ExportRecord* spare_records(const DeviceJob& job, const lists::Device
 
 } // namespace
 
-ExportStep::ExportStep(backend::DeviceMemory& memory)
+WriteStep::WriteStep(backend::DeviceMemory& memory)
     : result_(memory, "results for the host"), host_result_(memory, "results for the host"),
       piece_done_{backend::Event(memory), backend::Event(memory)} {}
 
 /// In one batch, as the next one's lists would go where the records are, and where nobody else wants the field.
-particles::ExportRecord* ExportStep::begin(const Computation& c, const lists::DeviceLists& lists, int batches) {
+particles::ExportRecord* WriteStep::begin(const Computation& c, const lists::DeviceLists& lists, int batches) {
     const DeviceJob& job = c.job;
     bool all_here = true;
     for (const ArrayView& view : job.outputs.acceleration)
@@ -136,7 +136,7 @@ particles::ExportRecord* ExportStep::begin(const Computation& c, const lists::De
     return to_records_ ? spare_records(job, lists) : nullptr;
 }
 
-void ExportStep::look(Computation& c, const RawResults& raw, const lists::DeviceLists& lists) {
+void WriteStep::look(Computation& c, const RawResults& raw, const lists::DeviceLists& lists) {
     look_at_fields(c, raw, lists);
     for_sums(c, sees_result,
              [&](const DeviceRealExport* exports, int count) {
@@ -144,7 +144,7 @@ void ExportStep::look(Computation& c, const RawResults& raw, const lists::Device
              });
 }
 
-void ExportStep::look_at_fields(Computation& c, const RawResults& raw, const lists::DeviceLists& lists) {
+void WriteStep::look_at_fields(Computation& c, const RawResults& raw, const lists::DeviceLists& lists) {
     const DeviceJob& job = c.job;
     DeviceRealExport all[particles::most_device_exports], seen[particles::most_device_exports];
     const int count = wanted(job, raw, all);
@@ -159,7 +159,7 @@ void ExportStep::look_at_fields(Computation& c, const RawResults& raw, const lis
         particles::check_reals(c.queue, seen_count, seen, raw.origin, job.targets, c.import_state());
 }
 
-void ExportStep::results(Computation& c, const RawResults& raw, const lists::DeviceLists& lists) {
+void WriteStep::results(Computation& c, const RawResults& raw, const lists::DeviceLists& lists) {
     const DeviceJob& job = c.job;
     particles::DeviceImportState* const state = c.import_state();
     particles::ExportRecord* const records = spare_records(job, lists);
@@ -176,13 +176,13 @@ void ExportStep::results(Computation& c, const RawResults& raw, const lists::Dev
     sums(c);
 }
 
-void ExportStep::to_device_arrays(Computation& c, const RawResults& raw) {
+void WriteStep::to_device_arrays(Computation& c, const RawResults& raw) {
     DeviceRealExport all[particles::most_device_exports], here[particles::most_device_exports];
     const int count = on_device(all, wanted(c.job, raw, all), here);
     particles::export_reals(c.queue, count, here, raw.origin, c.job.targets, nullptr, c.import_state());
 }
 
-void ExportStep::stage(Computation& c, const RawResults& raw) {
+void WriteStep::stage(Computation& c, const RawResults& raw) {
     staged_.clear(), staged_bytes_ = 0;
     if (c.job.targets == 0)
         return;
@@ -191,7 +191,7 @@ void ExportStep::stage(Computation& c, const RawResults& raw) {
     stage(c, all, count, raw.origin);
 }
 
-void ExportStep::hold(Computation& c, const RawResults& raw) {
+void WriteStep::hold(Computation& c, const RawResults& raw) {
     DeviceRealExport all[particles::most_device_exports];
     const int count = wanted(c.job, raw, all);
     hold(c, all, count);
@@ -199,7 +199,7 @@ void ExportStep::hold(Computation& c, const RawResults& raw) {
 
 /// Room for the results of host arrays; returns their bytes. Columns end at multiples of 256 bytes, and what
 /// lies between them travels, too: zero from the start.
-int64_t ExportStep::hold(Computation& c, const DeviceRealExport* all, int count) {
+int64_t WriteStep::hold(Computation& c, const DeviceRealExport* all, int count) {
     int64_t bytes = 0;
     for (int a = 0; a < count; ++a)
         if (!all[a].view.on_device())
@@ -216,7 +216,7 @@ int64_t ExportStep::hold(Computation& c, const DeviceRealExport* all, int count)
 
 /// Results for host arrays: contiguous on the device, and on to page-locked memory if they are small. In the
 /// host's order where all items are written, else in target order with their indices beside them.
-void ExportStep::stage(Computation& c, const DeviceRealExport* all, int count, const int32_t* origin) {
+void WriteStep::stage(Computation& c, const DeviceRealExport* all, int count, const int32_t* origin) {
     DeviceRealExport there[particles::most_device_exports];
     int there_count = 0;
     staged_.clear();
@@ -252,7 +252,7 @@ void ExportStep::stage(Computation& c, const DeviceRealExport* all, int count, c
                                cudaMemcpyDeviceToHost, c.queue.stream()));
 }
 
-void ExportStep::sums(Computation& c) {
+void WriteStep::sums(Computation& c) {
     for_sums(c, [](const ArrayView& view) { return view.present() && view.on_device(); },
              [&](const DeviceRealExport* exports, int count) {
                  particles::export_reals(c.queue, count, exports, nullptr, 1, nullptr, c.import_state());
@@ -262,7 +262,7 @@ void ExportStep::sums(Computation& c) {
 /// body(number of the array, its values, their indices or null, first item, count): after the wait, all that
 /// goes to host arrays.
 template <typename Body>
-void ExportStep::for_staged(Computation& c, const Body& body) {
+void WriteStep::for_staged(Computation& c, const Body& body) {
     const int64_t n = c.job.targets;
     if (staged_.empty() || n == 0)
         return;
@@ -275,7 +275,7 @@ void ExportStep::for_staged(Computation& c, const Body& body) {
 
 /// Piece by piece: while the host looks at one, the next one is on its way.
 template <typename Body>
-void ExportStep::for_staged_pieces(Computation& c, const Body& body) {
+void WriteStep::for_staged_pieces(Computation& c, const Body& body) {
     const int64_t n = c.job.targets, piece = small_results / 16;
     host_result_.resize(std::max(host_result_.size(), 2 * 12 * piece));
     const char* const index_from = result_.data() + staged_bytes_ - 4 * n;
@@ -313,7 +313,7 @@ void ExportStep::for_staged_pieces(Computation& c, const Body& body) {
 }
 
 /// Results that are added to host arrays: the sums are the host's, and so is the look at them.
-void ExportStep::check_host_results(Computation& c) {
+void WriteStep::check_host_results(Computation& c) {
     for_host_sums(c, particles::check_reals);
     if (std::none_of(staged_.begin(), staged_.end(), [](const Staged& staged) { return staged.view.add; }))
         return;
@@ -332,7 +332,7 @@ void ExportStep::check_host_results(Computation& c) {
             particles::refuse_result(result_name(staged_[s].array), first[s].item, first[s].value);
 }
 
-void ExportStep::write(Computation& c) {
+void WriteStep::write(Computation& c) {
     check_host_results(c);
     const backend::Executor executor = c.executor();
     for_staged(c, [&](size_t s, const char* from, const int32_t* index, int64_t first, int64_t count) {
@@ -341,7 +341,7 @@ void ExportStep::write(Computation& c) {
     for_host_sums(c, particles::export_reals);
 }
 
-void ExportStep::raise_bad_result(Computation& c) {
+void WriteStep::raise_bad_result(Computation& c) {
     const particles::DeviceImportState& state = c.host_outcome.data()->import;
     const particles::BadResult bad = particles::bad_result_of(state);
     if (bad.array >= virial_array) // those of the host's have been read by nobody

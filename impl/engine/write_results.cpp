@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See results.hpp.
-#include "engine/results.hpp"
+// See write_results.hpp.
+#include "engine/write_results.hpp"
 
 #include "engine/checks.hpp"
 #include "engine/rank_agreement.hpp"
-#include "particles/transfer.hpp"
+#include "particles/write_arrays.hpp"
 
 #include <algorithm>
 

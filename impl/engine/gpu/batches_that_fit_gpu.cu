@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See memory_cap_gpu.cuh.
+// See batches_that_fit_gpu.cuh.
 #include "engine/gpu/steps_gpu.cuh"
 
 #include "particles/scatter_gpu.cuh"
@@ -14,7 +14,7 @@ constexpr int64_t usual_list_limit = int64_t{8} << 30;
 constexpr int64_t least_list_limit = 1 << 16; // bytes that are always allowed
 constexpr int64_t held_back = 1 << 20;        // for scratch of scans
 
-/// The output takes the node lists' memory for its records (ExportStep): they get as much as that needs,
+/// The output takes the node lists' memory for its records (WriteStep): they get as much as that needs,
 /// where memory is ample.
 void hold_records(const DeviceJob& job, int64_t bytes_free, lists::DeviceLists& lists) {
     const int64_t bytes = job.targets * int64_t{sizeof(particles::ExportRecord)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Between arrays in device memory, of any layout, and the engine's contiguous doubles: transfer.hpp on the
+// From arrays in device memory, of any layout, to the engine's contiguous doubles: read_arrays.hpp on the
 // device.
 //
 // Invariants: nothing waits or allocates here; a value that cannot be used is noted in the DeviceImportState
@@ -35,6 +35,16 @@ struct DeviceImportState {
     int64_t active;   // particles whose mask is set
 };
 
+/// Of DeviceImportState::first_bad.
+inline constexpr int item_bits = 40;
+__device__ inline unsigned long long bad_key(int array, int64_t item) {
+    return (static_cast<unsigned long long>(array) << item_bits) | static_cast<unsigned long long>(item);
+}
+
+__device__ inline void note_first(DeviceImportState* state, unsigned long long key) {
+    atomicMin(reinterpret_cast<unsigned long long*>(&state->first_bad), key);
+}
+
 /// One array to be imported: elements `first ...` of `view` (on the device, F32 or F64) to out[0 ... count).
 struct DeviceRealImport {
     ArrayView view;
@@ -43,14 +53,6 @@ struct DeviceRealImport {
     double* out;
 };
 inline constexpr int most_device_imports = 5;
-
-/// The first result that is no finite number in the view's type, once a computation has stopped by it.
-struct BadResult {
-    int array; // as DeviceRealExport
-    int64_t item;
-};
-BadResult bad_result_of(const DeviceImportState& state);
-inline constexpr auto bad_result = static_cast<backend::StopReason>(5);
 
 /// Enqueued: state to its beginning.
 void clear_imports(backend::Queue& queue, DeviceImportState* state);
@@ -76,28 +78,5 @@ void import_targets(backend::Queue& queue, const ArrayView& view, int64_t n, int
                     uint8_t* active, DeviceImportState* state);
 /// The same without charges: a bad item becomes the status bad_value.
 void conclude_imports(backend::Queue& queue, DeviceImportState* state);
-
-/// One result: view item index[k] (=|+=) factor / scale^scale_power * weight[index[k]] * value[k], rounded to
-/// the view's type. `array`: its number among all results of a computation, in the order they are looked at.
-struct DeviceRealExport {
-    ArrayView view; // on the device; F32 or F64
-    const double* value;
-    double factor;
-    int scale_power;      // 1 or 2
-    const double* weight; // null: none
-    int array;
-};
-inline constexpr int most_device_exports = 4;
-
-/// Enqueued, before any export of the computation: the first result that would be no finite number stops it
-/// with bad_result. index null: k itself. Reads only.
-void check_reals(backend::Queue& queue, int count, const DeviceRealExport* exports, const int32_t* index,
-                 int64_t n, DeviceImportState* state);
-
-/// Enqueued, one pass; index null: k itself; packed not null: to view item k, and index[k] to packed[k].
-/// Nothing is written when the computation has stopped; by bad_result: what the result would be, to
-/// state->bad_value.
-void export_reals(backend::Queue& queue, int count, const DeviceRealExport* exports, const int32_t* index,
-                  int64_t n, int32_t* packed, DeviceImportState* state);
 
 } // namespace graft::particles

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How many batches a GPU's memory asks for: what is planned fits, is not less than needed, and comes to an
 // end.
-#include "engine/gpu/memory_cap.hpp"
+#include "engine/gpu/batches_that_fit.hpp"
 
 #include <gtest/gtest.h>
 

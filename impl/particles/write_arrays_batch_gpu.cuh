@@ -8,18 +8,8 @@
 
 namespace graft::particles {
 
-/// Of DeviceImportState::first_bad.
-inline constexpr int item_bits = 40;
 /// Arrays of results stand behind all ImportArrays.
 inline constexpr int first_result = 16;
-
-__device__ inline unsigned long long bad_key(int array, int64_t item) {
-    return (static_cast<unsigned long long>(array) << item_bits) | static_cast<unsigned long long>(item);
-}
-
-__device__ inline void note_first(DeviceImportState* state, unsigned long long key) {
-    atomicMin(reinterpret_cast<unsigned long long*>(&state->first_bad), key);
-}
 
 /// Whether results are looked at: bad ones stop what comes later, not the search for the first of them.
 __device__ inline bool goes_out(const backend::DeviceStatus* status) {

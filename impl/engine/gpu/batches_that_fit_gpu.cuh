@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory of a computation on the GPU: how many batches of groups, room for one, and what is given back when
-// memory runs out. The arithmetic is memory_cap.hpp's.
+// memory runs out. The arithmetic is batches_that_fit.hpp's.
 //
 // What is not of a batch (particles, tree, moments, targets, the field, results for the host) is allocated
 // before the batches are planned; the rest of what gpu.memory allows, or half of what is free where nothing
 // is said, is theirs.
 #pragma once
 
-#include "engine/gpu/memory_cap.hpp"
+#include "engine/gpu/batches_that_fit.hpp"
 
 namespace graft::backend {
 struct DeviceStatus;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See memory_cap.hpp.
-#include "engine/gpu/memory_cap.hpp"
+// See batches_that_fit.hpp.
+#include "engine/gpu/batches_that_fit.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Strided and typed loads and stores, and the bounds of hostile layouts.
-#include "particles/transfer.hpp"
+#include "particles/read_arrays.hpp"
+#include "particles/write_arrays.hpp"
 
 #include <gtest/gtest.h>
 
