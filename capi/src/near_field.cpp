@@ -115,8 +115,10 @@ near::Integers read_integers(const graft_array* array, const char* name) {
 /// plan NULL: it is being made.
 Places near_places(const graft_context& context, const near::NearPlan* plan) {
     Places places = places_of(context, true);
-    if (plan != nullptr)
-        places.first_device = plan->device(), places.first_name = "the plan";
+    if (plan != nullptr) {
+        places.first_device = plan->device();
+        places.first_name = "the plan";
+    }
     return places;
 }
 

@@ -36,7 +36,8 @@ study::ForceBench bench_of(const Settings& settings) {
     const capi::Options& options = settings.values();
     study::ForceBench bench;
     bench.settings = capi::engine_settings(options);
-    bench.leaf_given = options.asked.leaf != 0, bench.group_given = options.asked.group != 0;
+    bench.leaf_given = options.asked.leaf != 0;
+    bench.group_given = options.asked.group != 0;
     bench.sizes = options.asked.sizes;
     return bench;
 }
