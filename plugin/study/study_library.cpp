@@ -1,11 +1,10 @@
 // The study library behind its one function: arguments from YAML; deck keys among those of "force" set the engine.
 #include "study_library.h"
 
-#include "context.hpp"
-#include "deck/deck.hpp"
 #include "deck/machine_file.hpp"
-#include "deck/quantity.hpp"
 #include "deck/schema.hpp"
+#include "guard.hpp"
+#include "option_use.hpp"
 #include "study/tools/force_tool.hpp"
 #include "study/tools/tools.hpp"
 #include "tool_arguments.hpp"
