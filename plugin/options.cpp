@@ -94,7 +94,7 @@ capi::Options values_of(const Settings& settings) {
 
 int32_t options_create(graft_options** options) noexcept {
     return guard([&] {
-        require(options, "options", "where to put the new options");
+        require(static_cast<const void*>(options), "options", "where to put the new options");
         *options = new graft_options();
     });
 }

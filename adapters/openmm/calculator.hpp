@@ -59,7 +59,10 @@ class GRAFT_OPENMM_EXPORT Calculator {
     bool periodic_exceptions() const { return periodic_exceptions_; }
 
     /// A call of this force has taken so long, the adapter's part included.
-    void count_call(double call_s) { calls_ += 1, call_s_ += call_s; }
+    void count_call(double call_s) {
+        calls_ += 1;
+        call_s_ += call_s;
+    }
     /// The exceptions' particles, in their order.
     const std::vector<std::pair<int, int>>& pairs() const { return pairs_; }
     double figure(const std::string& key) const;

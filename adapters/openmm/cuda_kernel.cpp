@@ -159,7 +159,8 @@ void CudaCalcGraftForceKernel::send_charges(const Calculator& calculator) {
     std::vector<int> pairs(pair_.getSize(), 0);
     std::vector<double> products(product_.getSize(), 0);
     for (std::size_t k = 0; k < corrections.size(); ++k) {
-        pairs[2 * k] = corrections[k].first, pairs[2 * k + 1] = corrections[k].second;
+        pairs[2 * k] = corrections[k].first;
+        pairs[2 * k + 1] = corrections[k].second;
         products[k] = corrections[k].product;
     }
     pair_.upload(pairs);

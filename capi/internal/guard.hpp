@@ -2,7 +2,7 @@
 // The one place where C++ exceptions become statuses, and the text of the last failure on this thread.
 #pragma once
 
-#include "core/error.hpp"
+#include "core/error.hpp" // IWYU pragma: export
 #include "core/float_environment.hpp"
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // Text in the JSON answers that the plugin makes.
 #pragma once
 
-#include "core/json_string.hpp"
+#include "core/json_string.hpp" // IWYU pragma: export
 
 namespace graft::capi {
 

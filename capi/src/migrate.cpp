@@ -2,7 +2,6 @@
 // migrate_plan, migrate and migrate_back: the host's fields to their new owners, and back.
 #include "context.hpp"
 #include "entries.hpp"
-#include "points.hpp"
 
 #include "particles/read_arrays.hpp"
 

@@ -4,7 +4,6 @@
 #include "entries.hpp"
 #include "model/this_machine.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace graft::capi {
@@ -116,8 +115,10 @@ near::Integers read_integers(const graft_array* array, const char* name) {
 /// plan NULL: it is being made.
 Places near_places(const graft_context& context, const near::NearPlan* plan) {
     Places places = places_of(context, true);
-    if (plan != nullptr)
-        places.first_device = plan->device(), places.first_name = "the plan";
+    if (plan != nullptr) {
+        places.first_device = plan->device();
+        places.first_name = "the plan";
+    }
     return places;
 }
 
@@ -313,10 +314,10 @@ near::NearSums read_near_sums(const graft_context& context, const near::NearPlan
     read_list(g.potential, "potential", plan.targets(), components, false, places, sums.potential.data());
     std::array<ArrayView, static_cast<size_t>(near::most_components) * 3> gradient;
     read_list(g.gradient, "gradient", plan.targets(), components * dimension, false, places, gradient.data());
+    const ArrayView* next = gradient.data();
     for (int32_t a = 0; a < dimension; ++a)
         for (int32_t c = 0; c < components; ++c)
-            sums.gradient[static_cast<size_t>(c)][static_cast<size_t>(a)] =
-                gradient[static_cast<size_t>(a * components + c)];
+            sums.gradient[static_cast<size_t>(c)][static_cast<size_t>(a)] = *next++;
     return sums;
 }
 

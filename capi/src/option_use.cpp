@@ -91,9 +91,15 @@ void note_box(const settings::Settings& s, AskedKeys& asked) {
                      : s.open_axis >= 0  ? 2 + s.open_axis
                      : s.wire_axis >= 0  ? 5 + s.wire_axis
                                          : 1;
-    asked.box_x = edge(0), asked.box_y = edge(1), asked.box_z = edge(2);
-    asked.box_lower_x = lower(0), asked.box_lower_y = lower(1), asked.box_lower_z = lower(2);
-    asked.box_xy = tilt(0), asked.box_xz = tilt(1), asked.box_yz = tilt(2);
+    asked.box_x = edge(0);
+    asked.box_y = edge(1);
+    asked.box_z = edge(2);
+    asked.box_lower_x = lower(0);
+    asked.box_lower_y = lower(1);
+    asked.box_lower_z = lower(2);
+    asked.box_xy = tilt(0);
+    asked.box_xz = tilt(1);
+    asked.box_yz = tilt(2);
 }
 
 namespace {
@@ -116,7 +122,9 @@ void take_box_keys(const AskedKeys& v, settings::Settings& settings) {
         box.lower[a] = lower[a];
         box.upper[a] = lower[a] + (of_no_account ? std::max({edge[0], edge[1], edge[2]}) : edge[a]);
     }
-    box.tilt[0] = v.box_xy, box.tilt[1] = v.box_xz, box.tilt[2] = v.box_yz;
+    box.tilt[0] = v.box_xy;
+    box.tilt[1] = v.box_xz;
+    box.tilt[2] = v.box_yz;
     take_box(box, settings);
 }
 

@@ -85,8 +85,10 @@ MemorySpace place_of(const Found& found, const char* name, const Places& places)
              "on "
              "one device",
              name, found.device, places.device);
-    if (places.first_device < 0)
-        places.first_device = found.device, places.first_name = name;
+    if (places.first_device < 0) {
+        places.first_device = found.device;
+        places.first_name = name;
+    }
     if (found.device != places.first_device)
         fail(Status::array,
              "%s: it is on device %d, but %s is on device %d; expected all arrays on one device", name,

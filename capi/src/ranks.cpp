@@ -24,8 +24,10 @@ void require_same_call(graft_context& context, const char* entry, Flight flight)
     double box[13] = {s.constant, s.has_box ? 1.0 : 0.0, s.periodic ? 2.0 + s.open_axis : 0.0,
                       s.periodic ? 2.0 + s.wire_axis : 0.0};
     int used = 4;
-    for (int a = 0; s.has_box && a < s.dimension; ++a) // + 0.0: minus zero is zero
-        box[used++] = s.box_lower[a] + 0.0, box[used++] = s.box_upper[a] + 0.0;
+    for (int a = 0; s.has_box && a < s.dimension; ++a) { // + 0.0: minus zero is zero
+        box[used++] = s.box_lower[a] + 0.0;
+        box[used++] = s.box_upper[a] + 0.0;
+    }
     for (int a = 0; s.periodic && a < s.dimension; ++a)
         box[used++] = s.box_tilt[a] + 0.0;
     const uint64_t options =

@@ -15,10 +15,18 @@ void visit_shared_settings(const Settings& s, const Visit& visit) {
     if constexpr (((traits) & shared) != 0)                                                                  \
         visit(s.field);
 #include "settings/keys.inc"
-    visit(s.leaf), visit(s.group), visit(s.has_box);
-    for (int a = 0; a < 3; ++a)
-        visit(s.box_lower[a]), visit(s.box_upper[a]), visit(s.box_tilt[a]);
-    visit(s.periodic), visit(s.open_axis), visit(s.wire_axis), visit(s.ewald_alpha);
+    visit(s.leaf);
+    visit(s.group);
+    visit(s.has_box);
+    for (int a = 0; a < 3; ++a) {
+        visit(s.box_lower[a]);
+        visit(s.box_upper[a]);
+        visit(s.box_tilt[a]);
+    }
+    visit(s.periodic);
+    visit(s.open_axis);
+    visit(s.wire_axis);
+    visit(s.ewald_alpha);
 }
 
 } // namespace graft::settings

@@ -2,7 +2,6 @@
 // From YAML entries to checked settings, with the place of each mistake.
 #include "deck/deck.hpp"
 
-#include "deck/quantity.hpp"
 #include "deck/yaml_reader.hpp"
 #include "guard.hpp"
 

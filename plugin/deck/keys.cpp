@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of deck keys, made from settings/keys.inc.
 #include "deck/schema.hpp"
-#include "settings/accuracy_reach.hpp"
+#include "settings/accuracy_reach.hpp" // IWYU pragma: keep (keys.inc)
 #include "settings/key_traits.hpp"
 
 namespace graft::plugin {

@@ -2,11 +2,10 @@
 // The study library behind its one function: arguments from YAML; deck keys among those of "force" set the engine.
 #include "study_library.h"
 
-#include "context.hpp"
-#include "deck/deck.hpp"
 #include "deck/machine_file.hpp"
-#include "deck/quantity.hpp"
 #include "deck/schema.hpp"
+#include "guard.hpp"
+#include "option_use.hpp"
 #include "study/tools/force_tool.hpp"
 #include "study/tools/tools.hpp"
 #include "tool_arguments.hpp"
@@ -37,7 +36,8 @@ study::ForceBench bench_of(const Settings& settings) {
     const capi::Options& options = settings.values();
     study::ForceBench bench;
     bench.settings = capi::engine_settings(options);
-    bench.leaf_given = options.asked.leaf != 0, bench.group_given = options.asked.group != 0;
+    bench.leaf_given = options.asked.leaf != 0;
+    bench.group_given = options.asked.group != 0;
     bench.sizes = options.asked.sizes;
     return bench;
 }

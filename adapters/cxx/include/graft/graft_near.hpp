@@ -33,17 +33,17 @@ class NearField {
         field_.table_step = step;
         return keep(knot_slot, knots).kernel(GRAFT_NEAR_TABLE, 0, 0);
     }
-    NearField& factor(double value) { return field_.factor = value, *this; }
+    NearField& factor(double value) { return set(field_.factor, value); }
     /// Charges a source; complex ones count twice.
-    NearField& components(int32_t count) { return field_.components = count, *this; }
+    NearField& components(int32_t count) { return set(field_.components, count); }
     /// GRAFT_NEAR_POTENTIAL | GRAFT_NEAR_GRADIENT.
-    NearField& outputs(int32_t which) { return field_.outputs = which, *this; }
+    NearField& outputs(int32_t which) { return set(field_.outputs, which); }
     /// GRAFT_PRECISION_...
-    NearField& precision(int32_t which) { return field_.precision = which, *this; }
+    NearField& precision(int32_t which) { return set(field_.precision, which); }
     /// GRAFT_NEAR_LAYOUT_...
-    NearField& layout(int32_t which) { return field_.layout = which, *this; }
-    NearField& memory(double bytes) { return field_.memory_bytes = bytes, *this; }
-    NearField& expected_executes(double count) { return field_.expected_executes = count, *this; }
+    NearField& layout(int32_t which) { return set(field_.layout, which); }
+    NearField& memory(double bytes) { return set(field_.memory_bytes, bytes); }
+    NearField& expected_executes(double count) { return set(field_.expected_executes, count); }
 
     template <class... Axes>
     NearField& target_positions(Axes&&... axes) {
@@ -116,6 +116,11 @@ class NearField {
 
   private:
     static constexpr std::size_t knot_slot = 12;
+    template <class T>
+    NearField& set(T& field, T value) {
+        field = value;
+        return *this;
+    }
     NearField& kernel(int32_t which, double softening, double wave_number) {
         field_.kernel = which;
         field_.softening = softening;
