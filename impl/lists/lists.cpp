@@ -9,8 +9,7 @@ namespace graft::lists {
 
 namespace {
 
-constexpr int64_t walk_block = 64;   // groups handed to a thread at once
-constexpr int64_t notes_block = 128; // groups that share a notebook
+constexpr int64_t walk_block = 64; // groups handed to a thread at once
 
 WalkOutput output_of(InteractionLists& lists) {
     return {lists.node_offset.data(), lists.leaf_offset.data(), lists.nodes.data(), lists.leaves.data()};
@@ -42,10 +41,17 @@ void ListBuilder::build(const backend::Executor& executor, const tree::Tree& tre
     }
     stacks_.resize(executor.threads * walk_scratch(criterion.levels));
     const WalkInput input = walk_input(tree, criterion);
-    if (kind == WalkKind::recorded)
-        build_recorded(executor, input, groups, count, lists);
-    else
-        build_counted(executor, input, groups, count, kind == WalkKind::transposed, lists);
+    const bool transposed = kind == WalkKind::transposed;
+    const int64_t scratch = walk_scratch(input.levels), block = transposed ? transposed_block : walk_block;
+    const auto pass = [&](auto&& walk) {
+        const WalkOutput output = output_of(lists);
+        executor.for_blocks(count, block, [&](int64_t begin, int64_t end, int thread) {
+            walk(input, groups, begin, end, stacks_.data() + thread * scratch, output);
+        });
+    };
+    pass(transposed ? count_transposed : count_groups);
+    scan(executor, count, lists);
+    pass(transposed ? fill_transposed : fill_groups);
 }
 
 /// Counts become offsets; the lists get their size.
@@ -59,44 +65,6 @@ void ListBuilder::scan(const backend::Executor& executor, int64_t count, Interac
     };
     scan_one(lists.node_offset, node_sums_, lists.nodes);
     scan_one(lists.leaf_offset, leaf_sums_, lists.leaves);
-}
-
-void ListBuilder::build_counted(const backend::Executor& executor, const WalkInput& input,
-                                const Group* groups, int64_t count, bool transposed,
-                                InteractionLists& lists) {
-    const int64_t scratch = walk_scratch(input.levels);
-    const int64_t block = transposed ? transposed_block : walk_block;
-    const auto pass = [&](auto&& walk) {
-        const WalkOutput output = output_of(lists);
-        executor.for_blocks(count, block, [&](int64_t begin, int64_t end, int thread) {
-            walk(input, groups, begin, end, stacks_.data() + thread * scratch, output);
-        });
-    };
-    pass(transposed ? count_transposed : count_groups);
-    scan(executor, count, lists);
-    pass(transposed ? fill_transposed : fill_groups);
-}
-
-void ListBuilder::build_recorded(const backend::Executor& executor, const WalkInput& input,
-                                 const Group* groups, int64_t count, InteractionLists& lists) {
-    const int64_t scratch = walk_scratch(input.levels);
-    const int64_t blocks = (count + notes_block - 1) / notes_block;
-    notes_.reserve(static_cast<size_t>(blocks));
-    while (static_cast<int64_t>(notes_.size()) < blocks)
-        notes_.emplace_back(memory_, "walk notes");
-    const auto notes_of = [&](int64_t begin) -> core::Buffer<Decision>& {
-        return notes_[static_cast<size_t>(begin / notes_block)];
-    };
-    const WalkOutput counts = output_of(lists);
-    executor.for_blocks(count, notes_block, [&](int64_t begin, int64_t end, int thread) {
-        notes_of(begin).clear();
-        note_groups(input, groups, begin, end, stacks_.data() + thread * scratch, counts, notes_of(begin));
-    });
-    scan(executor, count, lists);
-    const WalkOutput output = output_of(lists);
-    executor.for_blocks(count, notes_block, [&](int64_t begin, int64_t end, int) {
-        fill_from_notes(notes_of(begin), begin, end, output);
-    });
 }
 
 } // namespace graft::lists

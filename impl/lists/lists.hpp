@@ -17,7 +17,6 @@
 #include "lists/targets.hpp"
 
 #include <cstdint>
-#include <vector>
 
 namespace graft::lists {
 
@@ -32,21 +31,13 @@ struct InteractionLists {
 
 enum class WalkKind : int32_t {
     two_pass = 0,   // count, scan, then walk again and fill
-    recorded = 1,   // count and note every decision, scan, fill from the notes
-    transposed = 2, // two passes, each source node against a block of groups
-};
-
-/// What the walk remembers of one opened node: which children were accepted, and which went to the leaf list.
-struct Decision {
-    int32_t first_child;
-    uint8_t accepted, leaves;
-    uint16_t unused;
+    transposed = 1, // the same, each source node against a block of groups
 };
 
 class ListBuilder {
   public:
     explicit ListBuilder(core::Memory& memory)
-        : memory_(memory), stacks_(memory, "walk stacks"), node_sums_(memory, "scan of node lists"),
+        : stacks_(memory, "walk stacks"), node_sums_(memory, "scan of node lists"),
           leaf_sums_(memory, "scan of leaf lists") {}
 
     /// Lists of groups[0 ... count): offsets start at 0, so a caller may build them batch by batch. The
@@ -55,16 +46,10 @@ class ListBuilder {
                const Group* groups, int64_t count, WalkKind kind, InteractionLists& lists);
 
   private:
-    void build_recorded(const backend::Executor& executor, const struct WalkInput& input, const Group* groups,
-                        int64_t count, InteractionLists& lists);
-    void build_counted(const backend::Executor& executor, const struct WalkInput& input, const Group* groups,
-                       int64_t count, bool transposed, InteractionLists& lists);
     void scan(const backend::Executor& executor, int64_t count, InteractionLists& lists);
 
-    core::Memory& memory_;
     core::Buffer<int32_t> stacks_; // per thread
     core::Buffer<int64_t> node_sums_, leaf_sums_;
-    std::vector<core::Buffer<Decision>> notes_; // per block of groups; grows once
 };
 
 } // namespace graft::lists

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The walk in Google Highway, compiled once per instruction set. See walk.hpp and lists.hpp.
 //
-// One test of a node's children (accept), one depth-first walk over it, three sinks (count, note, fill), and
+// One test of a node's children (accept), one depth-first walk over it, two sinks (count, fill), and
 // the transposed walk over the same test and sinks. Distances use separate multiplications and additions on
 // every instruction set, so the lists do not depend on the machine.
 #include "core/instruction_sets.hpp"
@@ -36,21 +36,6 @@ struct CountSink {
     HWY_INLINE void end(int64_t g) {
         output.node_offset[g] = nodes;
         output.leaf_offset[g] = leaves;
-    }
-};
-
-struct NoteSink {
-    CountSink counts;
-    core::Buffer<Decision>& notes;
-    HWY_INLINE void begin(int64_t g) { counts.begin(g); }
-    HWY_INLINE void put(int32_t base, uint32_t accepted, uint32_t leaf_mask) {
-        counts.put(base, accepted, leaf_mask);
-        if ((accepted | leaf_mask) != 0)
-            notes.push_back({base, static_cast<uint8_t>(accepted), static_cast<uint8_t>(leaf_mask), 0});
-    }
-    HWY_INLINE void end(int64_t g) {
-        counts.end(g);
-        notes.push_back({-1, 0, 0, 0});
     }
 };
 
@@ -251,23 +236,6 @@ void fill_groups(const WalkInput& input, const Group* groups, int64_t begin, int
     walk_all(input, groups, begin, end, scratch, sink);
 }
 
-void note_groups(const WalkInput& input, const Group* groups, int64_t begin, int64_t end, int32_t* scratch,
-                 const WalkOutput& output, core::Buffer<Decision>& notes) {
-    NoteSink sink{{output}, notes};
-    walk_all(input, groups, begin, end, scratch, sink);
-}
-
-void fill_from_notes(const core::Buffer<Decision>& notes, int64_t begin, int64_t end,
-                     const WalkOutput& output) {
-    FillSink sink{output};
-    const Decision* note = notes.data();
-    for (int64_t g = begin; g < end; ++g, ++note) {
-        sink.begin(g);
-        for (; note->first_child >= 0; ++note)
-            sink.put(note->first_child, note->accepted, note->leaves);
-    }
-}
-
 void count_transposed(const WalkInput& input, const Group* groups, int64_t begin, int64_t end,
                       int32_t* scratch, const WalkOutput& output) {
     walk_transposed<CountSink>(input, groups, begin, end, scratch, output);
@@ -288,8 +256,6 @@ HWY_EXPORT(refuse);
 HWY_EXPORT(open_for_targets);
 HWY_EXPORT(count_groups);
 HWY_EXPORT(fill_groups);
-HWY_EXPORT(note_groups);
-HWY_EXPORT(fill_from_notes);
 HWY_EXPORT(count_transposed);
 HWY_EXPORT(fill_transposed);
 
@@ -317,16 +283,6 @@ void count_groups(const WalkInput& input, const Group* groups, int64_t begin, in
 void fill_groups(const WalkInput& input, const Group* groups, int64_t begin, int64_t end, int32_t* scratch,
                  const WalkOutput& output) {
     HWY_DYNAMIC_DISPATCH(fill_groups)(input, groups, begin, end, scratch, output);
-}
-
-void note_groups(const WalkInput& input, const Group* groups, int64_t begin, int64_t end, int32_t* scratch,
-                 const WalkOutput& output, core::Buffer<Decision>& notes) {
-    HWY_DYNAMIC_DISPATCH(note_groups)(input, groups, begin, end, scratch, output, notes);
-}
-
-void fill_from_notes(const core::Buffer<Decision>& notes, int64_t begin, int64_t end,
-                     const WalkOutput& output) {
-    HWY_DYNAMIC_DISPATCH(fill_from_notes)(notes, begin, end, output);
 }
 
 void count_transposed(const WalkInput& input, const Group* groups, int64_t begin, int64_t end,

@@ -46,12 +46,6 @@ void count_groups(const WalkInput& input, const Group* groups, int64_t begin, in
                   const WalkOutput& output);
 void fill_groups(const WalkInput& input, const Group* groups, int64_t begin, int64_t end, int32_t* scratch,
                  const WalkOutput& output);
-/// Counts, and appends to `notes` one Decision per opened node that contributes, and one with first_child =
-/// -1 behind each group.
-void note_groups(const WalkInput& input, const Group* groups, int64_t begin, int64_t end, int32_t* scratch,
-                 const WalkOutput& output, core::Buffer<Decision>& notes);
-void fill_from_notes(const core::Buffer<Decision>& notes, int64_t begin, int64_t end,
-                     const WalkOutput& output);
 /// At most transposed_block groups.
 void count_transposed(const WalkInput& input, const Group* groups, int64_t begin, int64_t end,
                       int32_t* scratch, const WalkOutput& output);

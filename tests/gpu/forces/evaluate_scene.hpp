@@ -147,7 +147,7 @@ struct Scene {
     }
     void build_lists(int64_t begin, int64_t end) {
         list_builder.build(executor, tree, criterion, targets.groups().data() + begin, end - begin,
-                           lists::WalkKind::recorded, lists);
+                           lists::WalkKind::two_pass, lists);
     }
 
     bool per_particle() const { return !tree.softening.empty(); }

@@ -56,7 +56,7 @@ TEST(Memory, refused_at_every_point_is_an_error_and_leaves_a_working_engine) {
     for (size_t i = 0; i < points.x.size(); i += 2)
         points.x[i] += 1e12; // deeper than the keys
     for (const tree::TreeType type : {tree::TreeType::octree, tree::TreeType::orb})
-        for (const WalkKind kind : {WalkKind::two_pass, WalkKind::recorded}) {
+        for (const WalkKind kind : {WalkKind::two_pass, WalkKind::transposed}) {
             Refusing plain;
             core::Memory good({&plain, Refusing::allocate, Refusing::release});
             Engine expected{good};

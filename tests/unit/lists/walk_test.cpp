@@ -31,7 +31,7 @@ class Lists : public ::testing::TestWithParam<Case> {
         scene.walk(WalkKind::two_pass);
         check_lists(scene);
         InteractionLists other(scene.memory);
-        for (WalkKind kind : {WalkKind::two_pass, WalkKind::recorded, WalkKind::transposed})
+        for (WalkKind kind : {WalkKind::two_pass, WalkKind::transposed})
             for (int threads : {1, 2, 7}) {
                 SCOPED_TRACE(static_cast<int>(kind));
                 scene.walk_into(other, kind, threads);
@@ -100,7 +100,7 @@ TEST(Lists_special, no_sources_and_no_targets) {
     EXPECT_EQ(empty.lists.node_offset[1] + empty.lists.leaf_offset[1], 0);
     some.fill();
     some.targets.set_particles(some.executor, some.tree, 0, nullptr, 8);
-    for (WalkKind kind : {WalkKind::two_pass, WalkKind::recorded, WalkKind::transposed}) {
+    for (WalkKind kind : {WalkKind::two_pass, WalkKind::transposed}) {
         some.walk(kind);
         EXPECT_EQ(some.lists.group_count(), 0);
     }
@@ -135,7 +135,7 @@ TEST(Lists_special, are_the_same_on_every_instruction_set) {
     for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
         hwy::SetSupportedTargetsForTest(target);
         hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-        for (WalkKind kind : {WalkKind::two_pass, WalkKind::recorded, WalkKind::transposed}) {
+        for (WalkKind kind : {WalkKind::two_pass, WalkKind::transposed}) {
             scene.walk_into(other, kind, 1);
             expect_same_lists(scene.lists, other);
         }
@@ -155,7 +155,7 @@ TEST(Lists_special, batches_are_pieces_of_the_whole) {
     const int64_t from = 7, count = 40;
     ListBuilder(scene.memory)
         .build(scene.executor, scene.tree, scene.criterion, scene.targets.groups().data() + from, count,
-               WalkKind::recorded, part);
+               WalkKind::two_pass, part);
     ASSERT_EQ(part.node_offset[count], scene.lists.node_offset[from + count] - scene.lists.node_offset[from]);
     for (int64_t k = 0; k < part.nodes.size(); ++k)
         ASSERT_EQ(part.nodes[k], scene.lists.nodes[scene.lists.node_offset[from] + k]);
@@ -165,7 +165,7 @@ TEST(Lists_special, a_second_build_allocates_nothing) {
     Scene scene(20000);
     scene.fill();
     scene.targets.set_all(scene.executor, scene.tree, 32);
-    for (WalkKind kind : {WalkKind::two_pass, WalkKind::recorded, WalkKind::transposed}) {
+    for (WalkKind kind : {WalkKind::two_pass, WalkKind::transposed}) {
         ListBuilder builder(scene.memory);
         int64_t before = 0;
         for (int time = 0; time < 2; ++time) {
