@@ -70,7 +70,7 @@ class EngineAsync : public OnDevice {
 
     const graft::engine::DeviceForceTable& table_ = *graft::engine::device_force_table();
     void* engine_ = nullptr;
-    const Wish wish_;
+    const Wish wish_{};
     CountingPool pool_;
 };
 
