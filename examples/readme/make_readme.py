@@ -14,12 +14,17 @@ BLOCK = re.compile(r"(\(`(examples/\S+)`\)\n\n```\w+\n)(.*?)(```\n)", flags=re.S
 PAGES = {"README.md": 3, "docs/user/afternoon.md": 7} # least number of examples shown
 
 
+def shown_text(path):
+    """An example without the line that names its licence."""
+    return re.sub(r"\A.*SPDX-License-Identifier.*\n", "", (ROOT / path).read_text())
+
+
 def update(page, least, check):
     text = (ROOT / page).read_text()
     shown = [match[2] for match in BLOCK.finditer(text)]
     if len(shown) < least:
         raise SystemExit(f"{page} shows {len(shown)} examples ({shown}); at least {least} were expected")
-    updated = BLOCK.sub(lambda match: match[1] + (ROOT / match[2]).read_text() + match[4], text)
+    updated = BLOCK.sub(lambda match: match[1] + shown_text(match[2]) + match[4], text)
     if not check:
         (ROOT / page).write_text(updated)
     elif updated != text:

@@ -62,9 +62,9 @@ int64_t TargetWalk::bytes() const {
 }
 
 /// Whether cells above the groups have polynomials, which the groups inherit. Over ranks, and where a tree is to
-/// give the bits that it gives over ranks, groups have polynomials of their own alone.
+/// give the bits that it gives over ranks, groups have polynomials of their own alone; so do images of groups.
 bool TreeForce::State::has_hierarchy(const Job& job) const {
-    return job.comm.alone() && forces::inherits(job.settings) &&
+    return job.comm.alone() && job.problem.periodic == nullptr && forces::inherits(job.settings) &&
            forces::why_not_local(job.settings, cell_variant(job).per_particle, forces::LocalPlace::cpu) == nullptr;
 }
 
