@@ -7,7 +7,6 @@
 #include "engine/tree_force.hpp"
 #include "engine/tree_tuning.hpp"
 #include "essential/forest.hpp"
-#include "forces/m2l/m2l_choice.hpp"
 #include "forces/simd.hpp"
 #include "forces/softening.hpp"
 #include "periodic/periodic.hpp"
@@ -17,14 +16,11 @@
 
 namespace graft::engine {
 
-settings::Settings settings_on_cpu(const settings::Settings& settings, bool alone) {
+settings::Settings settings_on_cpu(const settings::Settings& settings) {
     settings::Settings own = settings;
     if (!settings.tuned) { // a cut-off wants small boxes: what is met beyond it is lost
         own.leaf = settings.periodic ? 16 : settings::Settings().leaf;
         own.group = settings.periodic ? 32 : settings::Settings().group;
-        if (alone && forces::inherits(settings) &&
-            forces::why_not_local(settings, false, forces::LocalPlace::cpu) == nullptr)
-            own.group = own.leaf; // small groups, as most of the field is the cells' above them
     }
     return own;
 }
@@ -50,7 +46,7 @@ void CpuEngine::compute(const Environment& environment, const Request& request, 
     const core::Timer total;
     comm::Communicator& comm = environment.comm;
     Report& report = environment.report;
-    const settings::Settings settings = settings_on_cpu(environment.settings, comm.alone());
+    const settings::Settings settings = settings_on_cpu(environment.settings);
     const backend::Executor executor{memory_, backend::resolve_threads(settings.threads)};
     CpuComputation c{environment, settings, request, executor, comm, report};
     comm.together([&] {

@@ -46,7 +46,7 @@ struct CpuComputation {
 };
 
 /// The user's settings with the sizes that the CPU takes where they leave them to it.
-settings::Settings settings_on_cpu(const settings::Settings& settings, bool alone);
+settings::Settings settings_on_cpu(const settings::Settings& settings);
 
 class CpuEngine {
   public:

@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,7 +36,7 @@ PLANTED = { # one violation for each family of checks
 
 
 def version_of(program):
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout if program else ""
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout if shutil.which(program) else ""
     found = re.search(r"version ([.\d]+)", said)
     return found.group(1) if found else ""
 
