@@ -313,8 +313,7 @@ void WriteStep::for_staged_pieces(Computation& c, const Body& body) {
 }
 
 /// Results that are added to host arrays: the sums are the host's, and so is the look at them.
-void WriteStep::check_host_results(Computation& c) {
-    for_host_sums(c, particles::check_reals);
+void WriteStep::check_added_fields(Computation& c) {
     if (std::none_of(staged_.begin(), staged_.end(), [](const Staged& staged) { return staged.view.add; }))
         return;
     const backend::Executor executor = c.executor();
@@ -333,7 +332,8 @@ void WriteStep::check_host_results(Computation& c) {
 }
 
 void WriteStep::write(Computation& c) {
-    check_host_results(c);
+    check_added_fields(c);
+    for_host_sums(c, particles::check_reals);
     const backend::Executor executor = c.executor();
     for_staged(c, [&](size_t s, const char* from, const int32_t* index, int64_t first, int64_t count) {
         particles::unpack(executor, from, staged_[s].type, index, first, count, staged_[s].view);

@@ -60,7 +60,7 @@ class WriteStep {
     void for_staged(Computation& c, const Body& body);
     template <typename Body>
     void for_staged_pieces(Computation& c, const Body& body);
-    void check_host_results(Computation& c);
+    void check_added_fields(Computation& c);
 
     backend::DeviceBuffer<char> result_;
     backend::PinnedBuffer<char> host_result_;

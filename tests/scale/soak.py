@@ -36,7 +36,8 @@ class Campaign:
 
     def __init__(self, words):
         library = os.path.abspath(words.library)
-        self.seed, self.without, self.threads = words.seed, words.without, Threads(words.driver, library)
+        self.seed, self.without, self.backend = words.seed, words.without, words.backend
+        self.threads = Threads(words.driver, library)
         self.processes = {family: Processes(words.driver, library, family) for family in cases.FAMILIES}
         self.command = Command(os.path.abspath(words.command), library) if words.command else None
 
@@ -53,6 +54,7 @@ class Campaign:
             case = self.command.case(dice)
             return self.command.run(case) if self.has(kind, case["way"]) else LEFT_OUT, json.dumps(case)
         case, deck = cases.mpi_case(dice) if kind == "mpi" else cases.call_case(dice)
+        cases.move_to(self.backend, deck)
         line = cases.line_of(number, case, deck)
         runner = self.processes[case["mpi"]] if kind == "mpi" else self.threads
         return runner.ask(case, line) if self.has(kind) else LEFT_OUT, line
@@ -84,6 +86,7 @@ def arguments():
     parser.add_argument("--only", type=int)
     parser.add_argument("--kind", choices=KINDS, help="cases of this kind only")
     parser.add_argument("--without", nargs="+", default=[], help="kinds of cases, or ways of the command's, that are left out")
+    parser.add_argument("--backend", choices=("cpu", "gpu"), default="cpu", help="of the calls of the library")
     parser.add_argument("--log")
     return parser.parse_args()
 

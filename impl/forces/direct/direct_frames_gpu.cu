@@ -129,10 +129,9 @@ __global__ __launch_bounds__(threads) void make_frames(const DirectInput input, 
         return make_device_frame<Number>(box.lower, box.upper, nearest, furthest, softening);
     };
     const Frame frame = frame_of(T(), reach, sizeof(T) == 8 ? longest : 0);
-    const bool all = softened_too_far(frame, longest);
     to.frames[blockIdx.x] = frame;
     to.nearest[blockIdx.x] = nearest;
-    to.exact[blockIdx.x] = {all ? frame_of(double(), reach, longest).scale : frame.scale, all};
+    to.exact[blockIdx.x] = {frame_of(double(), reach, longest).scale, softened_too_far(frame, longest)};
 }
 
 } // namespace

@@ -94,7 +94,7 @@ Wish HostileScenes::choose_options(Dice& dice) {
     say(wish, "tree.group", std::to_string(dice.of({1, 31, 32, 33, 64, 128, 1024})));
     if (dice.one_in(8))
         say(wish, "tree.type", "orb");
-    say(wish, "local", dice.of({"off", "on"}));
+    say(wish, "far_cells", dice.of({"off", "on"}));
     const std::string kernel = dice.of({"auto", "auto", "units", "block", "pairs-1d", "tiles-2d"});
     say(wish, "study.kernel", kernel);
     wish.same_bits = kernel == "auto" || kernel == "units" || kernel == "block";

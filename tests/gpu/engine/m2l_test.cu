@@ -21,7 +21,7 @@ class EngineLocal : public OnDevice {
         return a.ax == b.ax && a.ay == b.ay && a.az == b.az && a.potential == b.potential &&
                a.virial == b.virial && a.energy == b.energy;
     }
-    /// Fields of CPU and GPU, both with polynomials; a node or a cell on an edge may fall to either side.
+    /// Fields of CPU and GPU, both with polynomials: on a CPU cells above the groups hand theirs down.
     void check(const Settings& s, const Cloud& cloud, const Wish& wish, MemorySpace space, const char* what) {
         const Answer cpu = on_cpu(s, cloud, wish);
         Engine engine;
@@ -29,9 +29,9 @@ class EngineLocal : public OnDevice {
         EXPECT_STREQ(engine.report.local, "on") << what;
         EXPECT_GT(engine.report.far_cells, 0) << what;
         const std::vector<double> error = errors(gpu, cpu);
-        EXPECT_LE(error[error.size() / 2], 5e-5) << what;
-        EXPECT_LE(error[error.size() - 1 - error.size() / 100], 3e-4) << what;
-        EXPECT_LE(error.back(), s.accuracy) << what;
+        EXPECT_LE(error[error.size() / 2], 0.15 * s.accuracy) << what;
+        EXPECT_LE(error[error.size() - 1 - error.size() / 100], 0.7 * s.accuracy) << what;
+        EXPECT_LE(error.back(), 5 * s.accuracy) << what;
         EXPECT_LE(worst(gpu.potential, cpu.potential), 2e-4) << what;
     }
 };

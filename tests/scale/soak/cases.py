@@ -15,7 +15,7 @@ def deck_of(dice, length):
     """Keys and values; only combinations that a user may ask for."""
     deck = {"method": dice.choices(["tree", "direct", "reference"], [8, 3, 1])[0],
             "precision": dice.choice(["fp32", "mixed", "mixed", "fp64"]),
-            "threads": dice.choice(["1", "2", "3"]), "backend": "cpu",
+            "threads": dice.choice(["1", "2", "3"]),
             "order": str(dice.choice([0, 1, 2, 2, 3, 4])),
             "tree.type": dice.choice(["octree", "octree", "orb"]),
             "mac.type": dice.choice(["edge", "box", "error", "error"]),
@@ -106,6 +106,15 @@ def mpi_case(dice):
     if fault in ("stall", "kill"):
         deck["comm.deadline_s"] = DEADLINE_S
     return case, deck
+
+
+def move_to(backend, deck):
+    """The same case on another backend, as far as it has what the deck asks for."""
+    deck["backend"] = backend
+    if backend == "gpu":
+        deck.pop("study.walk", None)
+        if deck["method"] == "reference":
+            deck["method"] = "direct"
 
 
 def line_of(number, case, deck):
