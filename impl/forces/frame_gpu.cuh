@@ -37,9 +37,13 @@ __device__ inline Frame make_device_frame(const double (&lower)[3], const double
     return frame;
 }
 
+/// Charges below, as multiples of about the mean, and softening lengths above, frame units, are summed in double:
+/// what one such charge adds within one such length is the least that single precision has a number for.
+inline constexpr double lightest_charge = 0x1p-50, longest_softening = 0x1p16;
+
 /// Whether powers of the longest softening length leave single precision in a frame that is made without it.
 __device__ inline bool softened_too_far(const Frame& frame, double longest) {
-    return longest * frame.scale > 0x1p36;
+    return longest * frame.scale > longest_softening;
 }
 
 } // namespace graft::forces

@@ -75,7 +75,10 @@ __global__ void size_sources_kernel(EvaluationView v, int64_t n, float* size) {
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (backend::stopped(v.status) || i >= n)
         return;
-    size[i] = size_of(v.charge[i] * v.charge_scale);
+    const double charge = v.charge[i] * v.charge_scale;
+    size[i] = size_of(charge);
+    if (charge != 0 && fabs(charge) < lightest_charge)
+        backend::stop_with(v.status, needs_double);
 }
 
 /// Distance from the box's corner furthest from `point`.

@@ -198,7 +198,7 @@ __device__ inline float size_of(double charge) {
     const double magnitude = fabs(charge);
     return magnitude > least ? static_cast<float>(copysign(rsqrt(magnitude), charge)) : 0.0f;
 }
-/// size[i] = size_of() particle i's scaled charge.
+/// size[i] = size_of() particle i's scaled charge. Stops by one that single precision cannot sum.
 void size_sources(backend::Queue& queue, const EvaluationView& view, int64_t n, float* size);
 /// Frames, units, slots; adds to status pairs, cells and far_cells.
 void cut_units(backend::Queue& queue, const EvaluationView& view, const UnitSize& size,

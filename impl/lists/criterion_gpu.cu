@@ -19,6 +19,7 @@ struct CriterionInput {
     const double* softening; // or null
     CriterionOptions options;
     double skin;
+    bool beyond_cells; // particles may stand outside the cells of their keys
     int32_t capacity;
     const backend::DeviceStatus* status;
 };
@@ -35,7 +36,8 @@ __global__ void fill_nodes(CriterionInput in, CriterionOutput out) {
     if (backend::stopped(in.status) || i >= min(in.counts->nodes, in.capacity))
         return;
     const tree::Node node = in.nodes[i];
-    const NodeFacts facts{in.boxes[i], in.edges[i],  in.cx[i],   in.cy[i],
+    const double edge = in.beyond_cells ? geometry::larger(in.edges[i], in.boxes[i].longest_edge()) : in.edges[i];
+    const NodeFacts facts{in.boxes[i], edge,         in.cx[i],   in.cy[i],
                           in.cz[i],    in.radius[i], node.count, node.child_count};
     const bool terminal = is_terminal(in.options, node.child_count, node.count);
     const double a = in.reach != nullptr ? in.reach[i] : 0.0;
@@ -74,6 +76,7 @@ void fill_criterion(backend::Queue& queue, const tree::DeviceTree& tree,
                             moments.softening.empty() ? nullptr : moments.softening.data(),
                             options,
                             criterion.skin,
+                            tree.options.root_of_most,
                             capacity,
                             queue.status()};
     fill_nodes<<<backend::blocks_for(capacity, 256), 256, 0, queue.stream()>>>(

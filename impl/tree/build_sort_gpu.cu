@@ -61,7 +61,7 @@ __device__ void make_root(const TreeOptions& options, const Box& box, DeviceTree
     for (int a = 0; a < 3; ++a)
         counts.root_lower[a] = options.has_root ? options.root_lower[a] : box.lower[a];
     counts.root_edge = options.has_root ? options.root_edge : box.longest_edge();
-    for (int a = 0; a < options.dimension && options.has_root; ++a)
+    for (int a = 0; a < options.dimension && options.has_root && !options.root_of_most; ++a)
         inside = inside && box.lower[a] >= counts.root_lower[a] &&
                  box.upper[a] - counts.root_lower[a] <= counts.root_edge;
     *frame = KeyFrame(counts.root_lower, geometry::larger(counts.root_edge, device::smallest_edge),

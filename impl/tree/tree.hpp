@@ -27,6 +27,7 @@ struct TreeOptions {
     bool has_root = false; // the caller gives the root cube (octree only)
     double root_lower[3] = {0, 0, 0};
     double root_edge = 0;
+    bool root_of_most = false; // a GPU: particles outside the given cube have the keys of its nearest cells
     // The particles are those of a range of keys of the given root cube: the tree becomes a forest whose
     // roots are the largest key cells inside the range, as they stand in the tree of all particles.
     bool has_range = false;

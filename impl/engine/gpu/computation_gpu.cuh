@@ -76,6 +76,11 @@ struct Computation {
     Phase phase = Phase::idle;
     TreeFrom tree_from = TreeFrom::build;
     TargetOrder order = TargetOrder::host;
+    /// A cube for the keys of the octree that holds most particles, where that of all is too coarse for them; edge
+    /// 0: that of all.
+    struct {
+        double lower[3] = {0, 0, 0}, edge = 0;
+    } root_of_most;
     backend::DeviceBuffer<DeviceOutcome> outcome;
     backend::PinnedBuffer<DeviceOutcome> host_outcome;
     backend::DeviceBuffer<double> block_sums; // scratch of sums over particles

@@ -59,6 +59,7 @@ void DeviceForce::start(DeviceJob&& job, void* stream) {
     c.use_stream(backend::host_stream(stream));
     c.launches_before = c.queue.launches;
     c.note = "";
+    c.root_of_most.edge = 0;
     c.withheld = false;
 }
 

@@ -49,7 +49,8 @@ void KeptLists::account(Computation& c, int batches) {
         return;
     }
     ++built_;
-    valid_ = c.job.keeps_lists() && batches == 1 && c.tree_from != TreeFrom::host;
+    valid_ = c.job.keeps_lists() && batches == 1 && c.tree_from != TreeFrom::host &&
+             c.root_of_most.edge == 0;
     if (valid_)
         key_ = lists_key(c.job);
     served_ = 0, status_ = c.status;

@@ -7,7 +7,9 @@
 #include "particles/read_arrays.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <vector>
 
 namespace graft::engine {
 
@@ -55,11 +57,6 @@ void grow(Steps& s, const backend::DeviceStatus& status) {
 /// Bodies or softening lengths are out of single precision's range, as a body that blew up is.
 void take_double(Steps& s) {
     Computation& c = s.c;
-    if (c.job.over_ranks)
-        core::fail(core::Status::value,
-                   "distances or softening lengths are so large beside others that single precision cannot hold "
-                   "their powers; several ranks with GPUs do not change to double by themselves. Look for a body "
-                   "that blew up or a length in another unit, or take precision fp64");
     c.job.settings.precision = settings::Precision::fp64;
     s.kept.forget();
     if (c.tree_from == TreeFrom::kept)
@@ -97,7 +94,7 @@ Repair::~Repair() = default;
 void Repair::repair(Steps& s, const backend::DeviceStatus& status) {
     ++s.c.repeats;
     if (status.stop == backend::deep_cell)
-        build_on_host(s);
+        split_deep_cells(s);
     else if (status.stop == forces::needs_double)
         take_double(s);
     else if (status.stop == forces::softened_beyond_range)
@@ -106,6 +103,57 @@ void Repair::repair(Steps& s, const backend::DeviceStatus& status) {
                    "of their scale. Look for one that is in another unit");
     else
         grow(s, status);
+}
+
+void Repair::split_deep_cells(Steps& s) {
+    if (!take_root_of_most(s))
+        build_on_host(s);
+}
+
+/// Where a few particles stand far outside, as bodies that blew up do: keys for the cube that holds most of a
+/// sample, in which they have those of its nearest cells. Boxes and radii of nodes hold them all the same. False:
+/// the particles are no such case, or were taken for one before. Waits.
+bool Repair::take_root_of_most(Steps& s) {
+    constexpr int64_t sample_size = 1024, outside = sample_size / 32; // of these, on either side
+    constexpr double far_outside = 0x1p10;                            // times the cube
+    constexpr double single_precision = 0x1p51; // most that a frame spans, of sizes of groups (warp_tasks_gpu.cu)
+    Computation& c = s.c;
+    const DeviceJob& job = c.job;
+    const settings::Settings& settings = job.settings;
+    if (!job.is_tree() || c.in_place() || job.over_ranks || settings.has_box || job.n < sample_size ||
+        settings.tree_type != tree::TreeType::octree || c.root_of_most.edge > 0)
+        return false;
+    const double* const axes[3] = {s.import.x.data(), s.import.y.data(), s.import.z.data()};
+    std::vector<double> sample[3];
+    for (int a = 0; a < settings.dimension; ++a) {
+        sample[a].resize(sample_size);
+        GRAFT_CUDA(cudaMemcpy2DAsync(sample[a].data(), sizeof(double), axes[a],
+                                     static_cast<size_t>(job.n / sample_size) * sizeof(double), sizeof(double),
+                                     sample_size, cudaMemcpyDeviceToHost, c.queue.stream()));
+    }
+    tree::DeviceTreeCounts counts{};
+    GRAFT_CUDA(cudaMemcpyAsync(&counts, s.tree.tree.counts.data(), sizeof counts, cudaMemcpyDeviceToHost,
+                               c.queue.stream()));
+    c.queue.wait();
+    double edge = 0, middle[3] = {0, 0, 0};
+    for (int a = 0; a < settings.dimension; ++a) {
+        std::sort(sample[a].begin(), sample[a].end());
+        const double low = sample[a][outside], high = sample[a][sample_size - 1 - outside];
+        middle[a] = 0.5 * low + 0.5 * high;
+        edge = std::max(edge, 2 * (high - low));
+    }
+    if (!(edge > 0) || edge * far_outside > counts.root_edge)
+        return false;
+    const double groups = static_cast<double>(job.n) / settings.group;
+    if (settings.precision != settings::Precision::fp64 &&
+        counts.root_edge / edge * std::cbrt(groups) > single_precision)
+        take_double(s);
+    for (int a = 0; a < 3; ++a)
+        c.root_of_most.lower[a] = middle[a] - 0.5 * edge;
+    c.root_of_most.edge = edge;
+    c.tree_from = TreeFrom::build;
+    c.note = "a few particles are far outside: keys are those of the cube that holds most";
+    return true;
 }
 
 void Repair::build_on_host(Steps& s) {

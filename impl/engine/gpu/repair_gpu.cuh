@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is done about a computation that stopped: larger buffers, a tree from the host, the caller's error.
+// What is done about a computation that stopped: larger buffers, double, other keys, a tree from the host, the
+// caller's error.
 #pragma once
 
 #include "engine/gpu/steps_gpu.cuh"
@@ -23,6 +24,8 @@ class Repair {
     [[noreturn]] void raise_bad_value(Steps& s, const backend::DeviceStatus& status);
 
   private:
+    void split_deep_cells(Steps& s);
+    bool take_root_of_most(Steps& s);
     void build_tree_on_host(Steps& s, const backend::Executor& executor, const double* lengths);
     void choose_targets_on_host(Steps& s, const backend::Executor& executor, const double* lengths);
 

@@ -5,13 +5,21 @@
 #include "backend/exact_memory_gpu.cuh"
 #include "tree/tree_refresh_gpu.cuh"
 
+#include <algorithm>
+
 namespace graft::engine {
 
 void TreeStep::build(Computation& c, const ImportStep& from) {
     const settings::Settings& settings = c.job.settings;
     tree::TwoPhase two_phase;
     two_phase.top_depth = settings.device.top_depth;
-    builder_.build(c.queue, octree_options(settings), from.view(c.job), tree,
+    tree::TreeOptions options = octree_options(settings);
+    if (c.root_of_most.edge > 0) {
+        options.has_root = options.root_of_most = true;
+        std::copy_n(c.root_of_most.lower, 3, options.root_lower);
+        options.root_edge = c.root_of_most.edge;
+    }
+    builder_.build(c.queue, options, from.view(c.job), tree,
                    static_cast<tree::DeviceBuild>(settings.device.build), two_phase);
     c.mark(DeviceClock::built);
 }

@@ -48,6 +48,7 @@ struct RankArrival {
 struct RankOutcome {
     double pairs, cells;
     double totals[7];         // of this rank's targets, as DeviceOutcome
+    double needs_double;      // 1: nothing but this is said, as single precision has no frames for these particles
     double scale;             // of charges, the same on all ranks
     int64_t nodes, particles; // that came from other ranks
     double own_s, remote_s;   // lists and sums, on the device
@@ -97,7 +98,8 @@ struct DeviceRanksTable {
     int32_t (*scale_targets)(void* engine, bool use_last, backend::DeviceError* error);
     /// Enqueues lists and sums over the own tree.
     int32_t (*evaluate_own)(void* engine, backend::DeviceError* error);
-    /// Those over the forest, waits, and repeats both where a buffer was too small.
+    /// Those over the forest, waits, and repeats both where a buffer was too small. Where a rank's outcome needs
+    /// double, all begin again in double.
     int32_t (*evaluate_all)(void* engine, RankOutcome* outcome, backend::DeviceError* error);
     /// Enqueues the results; totals of all ranks.
     int32_t (*write)(void* engine, const double* totals, backend::DeviceError* error);

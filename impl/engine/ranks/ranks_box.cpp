@@ -25,7 +25,6 @@ void call(Function function, const Arguments&... arguments) {
 /// Every rank splits the sum alike, sends its particles to whoever has targets within the cut-off of an image
 /// of them, and sums the pairs of its targets; the structure factors of all ranks are one sum.
 RankOutcome RanksOnDevice::evaluate_box(comm::Communicator& comm, const Job& job) {
-    times_ = {};
     if (begin_box(comm, job)) {
         core::Timer timer;
         double* structure = nullptr;

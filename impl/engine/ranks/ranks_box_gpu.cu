@@ -247,7 +247,7 @@ void DeviceRanks::box_evaluate(bool tells_waves, RankOutcome& outcome) {
     c.fetch();
     c.queue.wait();
     if (c.queue.fetched_status().stop == particles::bad_result)
-        s_.output.raise_bad_result(c);
+        raise_bad_result();
     if (c.queue.fetched_status().stop != backend::go)
         core::fail(core::Status::internal, "the GPU's part of a periodic box stopped (%d)",
                    static_cast<int>(c.queue.fetched_status().stop));

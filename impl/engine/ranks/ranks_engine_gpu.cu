@@ -138,8 +138,6 @@ void DeviceRanks::build(const RankFrame& frame, essential::RankShape& shape) {
             repair_.raise_bad_value(s_, status);
         if (status.stop == backend::go)
             break;
-        if (status.stop == particles::bad_result)
-            s_.output.raise_bad_result(c);
         if (repeat == most_repeats)
             core::fail(core::Status::internal,
                        "the GPU's tree still asks for larger buffers after %d repeats", repeat);
@@ -391,6 +389,15 @@ void DeviceRanks::results() {
     s_.output.stage(s_.c, s_.raw());
 }
 
+/// What it would be is known once it has been on its way to its array, which nothing is written to.
+void DeviceRanks::raise_bad_result() {
+    Computation& c = s_.c;
+    s_.output.to_device_arrays(c, s_.raw());
+    c.fetch();
+    c.queue.wait();
+    s_.output.raise_bad_result(c);
+}
+
 void DeviceRanks::evaluate_all(RankOutcome& outcome) {
     Computation& c = s_.c;
     outcome = {};
@@ -407,6 +414,12 @@ void DeviceRanks::evaluate_all(RankOutcome& outcome) {
         const backend::DeviceStatus status = c.queue.fetched_status();
         if (status.stop == backend::go)
             break;
+        if (status.stop == particles::bad_result)
+            raise_bad_result();
+        if (status.stop == forces::needs_double) {
+            outcome.needs_double = 1;
+            return;
+        }
         if (repeat == most_repeats)
             core::fail(core::Status::internal,
                        "the GPU computation still asks for larger buffers after %d repeats", repeat);

@@ -154,6 +154,7 @@ class DeviceRanks {
     void sum_up();
     DeviceTargetSources target_sources() const;
     void results();
+    [[noreturn]] void raise_bad_result();
     periodic::PeriodicTask box_task(bool tells_waves);
     void box_results(const periodic::PeriodicTask& task);
     essential::OwnNodes own_nodes(essential::RankContent content) const;

@@ -9,6 +9,7 @@
 #include "essential/root_cube.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 namespace graft::engine {
@@ -42,9 +43,18 @@ RanksOnDevice::RanksOnDevice(core::Memory& memory)
     : domains_(memory), regions_(memory), groups_(memory, "runs of groups"), headers_(memory, "headers") {}
 
 RankOutcome RanksOnDevice::evaluate(comm::Communicator& comm, const Job& job) {
+    times_ = {};
     if (job.settings.periodic)
         return evaluate_box(comm, job);
-    times_ = {};
+    const RankOutcome outcome = evaluate_tree(comm, job);
+    if (outcome.needs_double == 0)
+        return outcome;
+    settings::Settings in_double = job.settings;
+    in_double.precision = settings::Precision::fp64;
+    return evaluate_tree(comm, {job.table, job.engine, in_double, job.particles, job.points, job.outputs, job.stream, job.wish});
+}
+
+RankOutcome RanksOnDevice::evaluate_tree(comm::Communicator& comm, const Job& job) {
     begin(comm, job);
     core::Timer timer;
     find_pieces(comm, job);
@@ -53,10 +63,11 @@ RankOutcome RanksOnDevice::evaluate(comm::Communicator& comm, const Job& job) {
     comm.together([&] { call(job.table.evaluate_own, job.engine); });
     start(comm, job, essential::RankContent::all);
     finish(comm, job, essential::RankContent::all);
-    times_.exchange_s = timer.lap();
+    times_.exchange_s += timer.lap();
     RankOutcome outcome{};
     comm.together([&] { call(job.table.evaluate_all, job.engine, &outcome); });
-    comm.allreduce(outcome.totals, 7, comm::Operation::sum);
+    static_assert(offsetof(RankOutcome, needs_double) == offsetof(RankOutcome, totals) + sizeof outcome.totals);
+    comm.allreduce(outcome.totals, 8, comm::Operation::sum); // with needs_double
     return outcome;
 }
 

@@ -47,6 +47,7 @@ class RanksOnDevice {
     void exchange_box(comm::Communicator& comm, const Job& job);
     std::vector<double> box_corners_; // of all ranks' targets, six each
 
+    RankOutcome evaluate_tree(comm::Communicator& comm, const Job& job);
     RankFrame agree_on_charges(comm::Communicator& comm, const Job& job);
     void begin(comm::Communicator& comm, const Job& job);
     void find_pieces(comm::Communicator& comm, const Job& job);

@@ -68,9 +68,10 @@ __device__ __forceinline__ bool fill_tile(int32_t node, float eps2, int to, Tile
                 make_float4(static_cast<float>(fma(cell.x, frame.scale, -frame.centre[0])) * cell.a,
                             static_cast<float>(fma(cell.y, frame.scale, -frame.centre[1])) * cell.a,
                             static_cast<float>(fma(cell.z, frame.scale, -frame.centre[2])) * cell.a, cell.a);
-            // So far that the quadrupole is nothing: its products would leave float.
+            // So far, or softened so far, that the quadrupole is nothing: its products would leave float.
             const float distance = fmaxf(fabsf(place.x), fmaxf(fabsf(place.y), fabsf(place.z)));
-            const float unit = distance < 3e8f ? square_of_power(cell.exponent + frame.exponent) : 0.0f;
+            const bool in_range = distance < 3e8f && (!softened || cell.a * cell.a * eps2 < 9e16f);
+            const float unit = in_range ? square_of_power(cell.exponent + frame.exponent) : 0.0f;
             const float* q = cell.quadrupole;
             const float zz = q[5] * unit;
             first = make_float4((q[0] - q[5]) * unit, q[1] * unit, q[2] * unit, (q[3] - q[5]) * unit);

@@ -3,11 +3,13 @@
 // pairs are summed in double, as the CPU sums those of all targets of such a group.
 //
 // Looked for and summed beside the units, which know nothing of them: what these give such a target is left
-// out where slots are gathered. Ordinary groups have none. Their warps compare one number a target, its place
-// along a slanted line, with those of its neighbours in target order; where numbers are close, that along
-// another line, too; and only where both are, places. Sums: a block shares the sources of a group's list, two
+// out where slots are gathered. Ordinary groups have none. Where the targets are the sources, their warps compare
+// one number a target, its place along a slanted line, with those of its neighbours in target order; where numbers
+// are close, that along another line, too; and only where both are, places. Of other targets (some particles,
+// points, sources of other ranks) each looks at the leaves of its group's list that come near it. Sums: a block shares the sources of a group's list, two
 // targets of a warp at a time, parts added in order. Cells stay in single precision.
-// Cost: a read of the targets' places, 24 B each; 32 pairs of a coarse target in 33 cycles of the FP64 pipe.
+// Cost: a read of the targets' places, 24 B each; other targets read the boxes of their list, 48 B a leaf; 32 pairs
+// of a coarse target in 33 cycles of the FP64 pipe.
 #include "forces/field_gpu.cuh"
 #include "forces/p2p/pair_exact_gpu.cuh"
 #include "forces/source_tiles_gpu.cuh"
@@ -81,6 +83,54 @@ __device__ __forceinline__ bool has_close(const Lines& own, const Lines& before,
     return nearest < limit;
 }
 
+/// Whether a source at another place is closer to target k than the frame resolves, among the leaves of the
+/// group's list that reach so near (a warp, which has one target).
+__device__ bool has_near_source(const EvaluationView& v, const GroupFrame& frame, int64_t g, int64_t k) {
+    const double at[3] = {v.target_x[k], v.target_y[k], v.target_z[k]}, limit = frame_resolution / frame.scale;
+    const double* const axes[3] = {v.x, v.y, v.z};
+    const int64_t end = v.leaf_offset[g + 1];
+    bool near = false;
+    for (int64_t begin = v.leaf_offset[g]; begin < end; begin += 32) {
+        const int32_t own = begin + lane_of_thread() < end ? v.leaf_list[begin + lane_of_thread()] : -1;
+        double gap = INFINITY, edge = 0; // of the leaf's box
+        for (int a = 0; a < 3 && own >= 0; ++a) {
+            const geometry::Box& box = v.boxes[own];
+            const double apart = fmax(box.lower[a] - at[a], at[a] - box.upper[a]);
+            gap = a == 0 ? fmax(apart, 0.0) : fmax(gap, apart);
+            edge = fmax(edge, box.upper[a] - box.lower[a]);
+        }
+        near |= edge == 0 && gap > 0 && gap < limit; // all its particles are there
+        for (unsigned left = __ballot_sync(whole_warp, edge > 0 && gap < limit); left != 0; left &= left - 1) {
+            const tree::Node leaf = v.nodes[__shfl_sync(whole_warp, own, __ffs(static_cast<int>(left)) - 1)];
+            for (int32_t j = leaf.first + lane_of_thread(); j < leaf.first + leaf.count; j += 32) {
+                double distance = 0;
+                for (int a = 0; a < 3; ++a)
+                    distance = fmax(distance, fabs(axes[a][j] - at[a]));
+                near |= distance > 0 && distance < limit;
+            }
+        }
+    }
+    return __any_sync(whole_warp, near);
+}
+
+/// Of targets that are not the sources: lanes whose target base + lane has a near one, that its softening does
+/// not hide.
+__device__ unsigned with_near_source(const EvaluationView& v, const Rule& rule, const GroupFrame& frame, int64_t g,
+                                     int32_t base) {
+    const int32_t mine = base + lane_of_thread();
+    const int64_t first = int64_t{frame.first} + base;
+    const double length = !rule.softened || mine >= frame.count ? 0.0
+                          : rule.each                          ? v.target_softening[first + lane_of_thread()]
+                                                               : v.length;
+    unsigned found = 0;
+    for (unsigned left = __ballot_sync(whole_warp, mine < frame.count && length * frame.scale < frame_resolution);
+         left != 0; left &= left - 1) {
+        const int of = __ffs(static_cast<int>(left)) - 1;
+        found |= has_near_source(v, frame, g, first + of) ? 1u << of : 0u;
+    }
+    return found;
+}
+
 /// Whether the frame is too coarse for target k; `close`: it may have a close neighbour.
 __device__ bool is_coarse(const EvaluationView& v, const Rule& rule, const GroupFrame& frame, int64_t k,
                           bool close) {
@@ -90,7 +140,7 @@ __device__ bool is_coarse(const EvaluationView& v, const Rule& rule, const Group
     const auto sources = static_cast<int64_t>(v.charge_scale); // about
     if (rule.potential && loses_itself(place, length, rule.one_plummer, sources))
         return true;
-    return close &&
+    return close && v.same_places &&
            too_coarse(place, neighbour_gap({v.target_x, v.target_y, v.target_z, v.target_count}, k), length);
 }
 
@@ -118,9 +168,10 @@ __global__ void __launch_bounds__(32 * warps, 4)
 #pragma unroll
         for (int i = 1; i <= ahead; ++i) {
             const int32_t k = base + 32 * (i - 1) + lane;
-            const bool close = has_close(at[i], at[i - 1], at[i + 1]);
+            const bool close = v.same_places ? has_close(at[i], at[i - 1], at[i + 1])
+                                             : (with_near_source(v, rule, frame, g, k - lane) >> lane & 1) != 0;
             if (k < count &&
-                (frame.all_coarse ||
+                (frame.all_coarse || (close && !v.same_places) ||
                  ((close || ask_each) && is_coarse(v, rule, frame, int64_t{frame.first} + k, close))))
                 bits |= 1u << (k >> shift);
         }

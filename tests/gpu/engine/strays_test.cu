@@ -59,6 +59,10 @@ struct Exact {
 /// Right accelerations of some targets; strays stand last.
 struct Sample {
     std::vector<std::pair<size_t, Exact>> targets;
+    Sample(const Cloud& cloud, const std::vector<size_t>& at, double length) {
+        for (const size_t i : at)
+            targets.emplace_back(i, Exact(cloud, i, length));
+    }
     Sample(const Cloud& cloud, double length) {
         for (size_t i = 0; i < cloud.x.size(); ++i)
             if (i % 97 == 0 || i + 3 >= cloud.x.size())
@@ -143,6 +147,81 @@ TEST_F(Extremes, StraysOfEveryOrderAndPrecision) {
                             << what;
                     }
         }
+}
+
+/// Keys that hold most particles: every criterion knows where the others are. In the corners of the cube, and many.
+TEST_F(Extremes, StraysOutsideTheCubeOfKeys) {
+    Cases cases(3);
+    for (const double far : {1e6, 1e9, 1e13})
+        for (const int64_t count : {1, 40}) {
+            Cloud cloud = cube(test_size(20000, 2000));
+            for (int64_t k = 0; k < count; ++k)
+                add(cloud, k % 2 != 0 ? -far : far * (1 + 0.01 * static_cast<double>(k)), far, k % 3 != 0 ? far : 0.5, 1);
+            const Sample right(cloud, 0);
+            for (const MacType mac : {MacType::edge, MacType::box, MacType::error})
+                for (const Precision precision : {Precision::mixed, Precision::fp64}) {
+                    if (cases.skip())
+                        continue;
+                    Settings s;
+                    s.mac = mac, s.theta = 0.5, s.precision = precision;
+                    const std::string what = std::to_string(count) + " at " + std::to_string(far) + ", mac " +
+                                             std::to_string(int(mac)) + ", precision " + std::to_string(int(precision));
+                    EXPECT_LT(worst_error_of([&] { return run(s, cloud, {}); }, right, what), 2 * tolerance) << what;
+                }
+        }
+}
+
+/// Charges of very different size, softened and not: the light ones alone where they are the field.
+TEST_F(Extremes, LightBodiesBesideHeavyOnes) {
+    Cases cases(3);
+    for (const double heavy : {1e8, 1e13, 1e20, 1e31})
+        for (const double length : {0.0, 0.3, 1e5})
+            for (const Method method : {Method::tree, Method::direct})
+                for (const Precision precision : {Precision::fp32, Precision::mixed}) {
+                    if (cases.skip())
+                        continue;
+                    Cloud cloud = cube(test_size(3000, 700));
+                    cloud.q[5] = heavy;
+                    Settings s;
+                    s.method = method, s.precision = precision;
+                    s.softening = length > 0 ? Softening::plummer : Softening::none, s.softening_length = length;
+                    const std::string what = "heavy " + std::to_string(heavy) + ", length " + std::to_string(length) +
+                                             ", method " + std::to_string(int(method)) + ", precision " +
+                                             std::to_string(int(precision));
+                    const Sample right(cloud, length);
+                    EXPECT_LT(worst_error_of([&] { return run(s, cloud, {}); }, right, what), tolerance) << what;
+                    EXPECT_LT(worst_error_of([&] { return run(s, cloud, {}); }, Sample(cloud, {5}, length), what), tolerance)
+                        << what << ", at the heavy one";
+                }
+}
+
+/// A few particles of many, and points, that have a source much closer than their group is wide.
+TEST_F(Extremes, CloseSourcesOfSomeTargets) {
+    Cloud cloud = cube(test_size(20000, 2000));
+    const auto size = cloud.x.size();
+    std::vector<size_t> close;
+    Wish some;
+    some.active.assign(size, 0);
+    for (size_t i = 3; i + size / 2 < size; i += 97) { // its partner is no target
+        const size_t partner = i + size / 2;
+        cloud.x[partner] = cloud.x[i] + 3e-9, cloud.y[partner] = cloud.y[i] - 2e-9, cloud.z[partner] = cloud.z[i];
+        some.active[i] = 1, close.push_back(i);
+    }
+    for (const Precision precision : {Precision::fp32, Precision::mixed}) {
+        Settings s;
+        s.precision = precision;
+        const Answer found = run(s, cloud, some);
+        const Sample right(cloud, close, 0);
+        for (const auto& [i, exact] : right.targets)
+            EXPECT_LT(std::abs(found.ax[i] - static_cast<double>(exact.a[0])), 1e-3 * static_cast<double>(exact.size)) << i;
+        Cloud points = cube(300);
+        for (size_t k = 0; k < close.size() && k < 300; ++k)
+            points.x[k] = cloud.x[close[k]] + 1e-9, points.y[k] = cloud.y[close[k]], points.z[k] = cloud.z[close[k]];
+        Wish at;
+        at.points = &points;
+        const Answer there = run(s, cloud, at), cpu = on_cpu(s, cloud, at);
+        EXPECT_LT(errors(there, cpu).back(), tolerance) << "points, precision " << int(precision);
+    }
 }
 
 /// Single precision again once the stray has gone: the bits of an engine that never met one.

@@ -26,6 +26,9 @@ def together(ranks, deadline=False):
     for rank in ranks:
         if rank["verdict"] != "ok":
             return dict(whole, verdict=rank["verdict"], detail=rank["detail"])
+    # A refusal that all agreed on, whose words did not reach a rank with a broken communicator.
+    if statuses == {UNSUPPORTED, COMMUNICATION} and any(r["faulty"] for r in ranks):
+        return whole
     if len(statuses) > 1:
         return dict(whole, verdict="ranks disagree", detail=f"{sorted(statuses)} " + " | ".join(r["detail"][:150] for r in ranks))
     # What a version does not do is said, and no finding; nor is VALUE where the answer cannot be held.
