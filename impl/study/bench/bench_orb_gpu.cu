@@ -146,7 +146,7 @@ class OrbBench {
             level += count;
         }
         std::string text = core::format(
-            "{\"backend\":\"cuda\",\"variant\":\"rounds\",\"n\":%lld,\"leaves\":%d,\"dist\":\"%s\","
+            "{\"backend\":\"gpu\",\"variant\":\"rounds\",\"n\":%lld,\"leaves\":%d,\"dist\":\"%s\","
             "\"weights\":\"%s\","
             "\"precision\":\"%s\",\"levels\":%d,\"rounds\":%d,\"launches\":%lld,\"missed_brackets\":%lld,"
             "\"time_s\":{\"total\":%.6g,\"best\":%.6g,\"bounds\":%.6g,\"sample\":%.6g,\"bracket\":%.6g,"

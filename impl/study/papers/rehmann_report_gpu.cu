@@ -119,7 +119,7 @@ std::string RehmannBench::json(const RehmannRun& run) const {
     static const char* const variants[] = {"rounds", "cell", "level", "warp", "sweep"};
     static const char* const axes[] = {"column", "direct", "strided"};
     return core::format(
-        "{\"backend\":\"cuda\",\"variant\":\"%s\",\"n\":%lld,\"leaves\":%d,\"dist\":\"%s\",\"threads\":%d,"
+        "{\"backend\":\"gpu\",\"variant\":\"%s\",\"n\":%lld,\"leaves\":%d,\"dist\":\"%s\",\"threads\":%d,"
         "\"items\":%d,\"axis\":\"%s\","
         "\"partition\":\"%s\",\"temporaries\":%d,\"tolerance\":%g,\"time_s\":{\"total\":%.6g,\"make_axis\":%."
         "6g,\"count\":%.6g,"
@@ -144,7 +144,7 @@ std::string RehmannBench::sweep() {
     });
     const auto rate = [&](double ms) { return static_cast<double>(n) * 4 / (ms * 1e-3); };
     std::string text =
-        core::format("{\"backend\":\"cuda\",\"variant\":\"sweep\",\"n\":%lld,\"axis\":\"%s\",\"read_bytes_"
+        core::format("{\"backend\":\"gpu\",\"variant\":\"sweep\",\"n\":%lld,\"axis\":\"%s\",\"read_bytes_"
                      "per_s\":%.5g,\"count_left\":[",
                      static_cast<long long>(n), from_.stride == 3 ? "strided" : "column", rate(read_ms));
     bool first = true;
