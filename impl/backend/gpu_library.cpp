@@ -52,8 +52,8 @@ void* open_library(const Names& name, std::string& tried) {
     for (const std::string& place : places) {
         if (place.empty())
             continue;
-        struct stat file {};
-        const bool no_file = stat(place.c_str(), &file) == 0 && !S_ISREG(file.st_mode);
+        struct stat found {};
+        const bool no_file = stat(place.c_str(), &found) == 0 && !S_ISREG(found.st_mode);
         if (no_file) { // the dynamic linker would wait for a pipe
             tried += (tried.empty() ? "" : "; ") + place + ": no regular file";
             if (given != nullptr && place == given)

@@ -48,7 +48,8 @@ double Bandwidth::agree(comm::Communicator& comm, core::Memory& memory) {
         return 0;
     double most[2] = {seconds_, static_cast<double>(bytes_)};
     comm.allreduce(most, 2, comm::Operation::max);
-    seconds_ = 0, bytes_ = 0;
+    seconds_ = 0;
+    bytes_ = 0;
     if (most[0] > 0 && most[1] >= static_cast<double>(least_bytes))
         known_ = most[1] / most[0];
     else if (known_ <= 0)

@@ -12,7 +12,10 @@ namespace graft::balance {
 class Bandwidth {
   public:
     /// What a migration took on this rank.
-    void note(double seconds, int64_t bytes) { seconds_ = seconds, bytes_ = bytes; }
+    void note(double seconds, int64_t bytes) {
+        seconds_ = seconds;
+        bytes_ = bytes;
+    }
     /// Collective. Bytes a second of the slowest rank, the same on all: of the migrations noted since the
     /// last call, else what is known, else of a probe (every rank sends 256 KiB to the next). 0: unknown
     /// because this rank is alone.

@@ -83,9 +83,12 @@ struct Tally {
     }
     Load load() const {
         Load load;
-        load.work = work, load.items = items;
-        for (int a = 0; a < 3; ++a)
-            load.box.upper[a] = most[2 * a], load.box.lower[a] = -most[2 * a + 1];
+        load.work = work;
+        load.items = items;
+        for (int a = 0; a < 3; ++a) {
+            load.box.upper[a] = most[2 * a];
+            load.box.lower[a] = -most[2 * a + 1];
+        }
         return load;
     }
 };

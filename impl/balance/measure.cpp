@@ -3,7 +3,6 @@
 #include "balance/loads.hpp"
 
 #include <cmath>
-#include <vector>
 
 namespace graft::balance {
 

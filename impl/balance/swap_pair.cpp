@@ -21,6 +21,7 @@ std::vector<int32_t> nearest_small(const Side& from, const geometry::Box& target
             order.emplace_back(relative_distance(from.candidates[k].place, target), static_cast<int32_t>(k));
     std::sort(order.begin(), order.end());
     std::vector<int32_t> result;
+    result.reserve(order.size());
     for (const auto& [distance, k] : order)
         result.push_back(k);
     return result;

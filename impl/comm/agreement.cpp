@@ -64,7 +64,7 @@ struct Vote {
 
 } // namespace
 
-void Communicator::give_up(std::exception_ptr error) {
+void Communicator::give_up(const std::exception_ptr& error) {
     ensure_good();
     const Described failure = describe(error);
     if (size_ == 1 && failure.status != Status::communication)
@@ -90,7 +90,7 @@ void Communicator::give_up(std::exception_ptr error) {
     throw Failure(poison_, failed_call_);
 }
 
-void Communicator::agree(std::exception_ptr error) {
+void Communicator::agree(const std::exception_ptr& error) {
     ensure_good();
     if (size_ == 1) {
         if (error)

@@ -112,7 +112,7 @@ void Communicator::lose(const std::string& text) {
 
 /// A peer that waits no more because the agreement broke on it was in the allreduce; nothing else can have kept it
 /// from the barrier. All other failures are of the barrier itself.
-void Communicator::conclude(std::exception_ptr error) {
+void Communicator::conclude(const std::exception_ptr& error) {
     agree(error);
     if (size_ == 1)
         return;

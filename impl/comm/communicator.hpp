@@ -169,7 +169,7 @@ class Communicator {
         agree(caught(body));
     }
     /// The second half of together(), for a body that has run already. NULL: this rank is fine.
-    void agree(std::exception_ptr error);
+    void agree(const std::exception_ptr& error);
 
     /// Collective. The last thing of an entry before it writes its outputs, which must not fail: agrees that
     /// all is well, then meets once more, so that a rank whose agreement broke after its peers had theirs can
@@ -210,7 +210,7 @@ class Communicator {
         }
         return nullptr;
     }
-    void conclude(std::exception_ptr error);
+    void conclude(const std::exception_ptr& error);
     void allreduce_values(void* data, int64_t count, int32_t dtype, Operation operation);
     void allgather_bytes(const void* send, int64_t bytes, void* receive);
     template <typename Function>
@@ -220,7 +220,7 @@ class Communicator {
     std::string failure_text(Call what, int32_t status) const;
     void note_failure(std::string text);
     [[noreturn]] void lose(const std::string& text);
-    [[noreturn]] void give_up(std::exception_ptr error);
+    [[noreturn]] void give_up(const std::exception_ptr& error);
     void poison_peers(const std::string& text) noexcept;
     void ensure_good() const;
     void take(const graft_comm_v1& given);

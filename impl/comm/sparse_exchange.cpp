@@ -55,7 +55,7 @@ class Router {
   public:
     /// An error that this rank has met already; its notices do not count then.
     Router(Communicator& comm, std::vector<Notice>& notices, std::exception_ptr error)
-        : comm_(comm), notices_(notices), error_(error) {}
+        : comm_(comm), notices_(notices), error_(std::move(error)) {}
 
     std::exception_ptr run() {
         prepare();
@@ -184,7 +184,7 @@ void make_room(const std::vector<Notice>& notices, core::Buffer<char>& storage,
 }
 
 void route(Communicator& comm, std::vector<Notice>& notices, std::exception_ptr error) {
-    comm.agree(Router(comm, notices, error).run());
+    comm.agree(Router(comm, notices, std::move(error)).run());
     std::sort(notices.begin(), notices.end(), [](const Notice& a, const Notice& b) {
         return std::tie(a.from, a.index) < std::tie(b.from, b.index);
     });
@@ -215,7 +215,7 @@ void sparse_exchange(Communicator& comm, const std::vector<Outgoing>& outgoing, 
     } catch (...) {
         error = std::current_exception();
     }
-    route(comm, notices, error);
+    route(comm, notices, std::move(error));
     std::vector<Request> requests;
     comm.together([&] { make_room(notices, storage, incoming, requests, outgoing.size()); });
     for (const Incoming& message : incoming)

@@ -96,7 +96,7 @@ std::string ThreadGroup::missing_ranks() const {
     if (count > 4)
         missing += core::format(" and %d more", count - 4);
     return core::format("%s, collective %lld of this communicator, for rank%s %s", waiting_in.c_str(),
-                        static_cast<long long>(completed_ + 1), count > 1 ? "s" : "", missing.c_str());
+                        static_cast<long long>(completed_) + 1, count > 1 ? "s" : "", missing.c_str());
 }
 
 void ThreadGroup::check_agreement(Call call) {

@@ -78,7 +78,10 @@ void ThreadGroup::deliver(Lock& lock, Transfer& sent, Transfer& wanted, Call cal
 
 std::shared_ptr<Transfer> ThreadGroup::send(int from, int to, int tag, const void* data, int64_t bytes) {
     auto mine = std::make_shared<Transfer>();
-    mine->from = from, mine->to = to, mine->tag = tag, mine->bytes = bytes;
+    mine->from = from;
+    mine->to = to;
+    mine->tag = tag;
+    mine->bytes = bytes;
     mine->source = static_cast<const char*>(data);
     Lock lock(mutex_);
     ensure_good();
@@ -106,7 +109,10 @@ std::shared_ptr<Transfer> ThreadGroup::send(int from, int to, int tag, const voi
 std::shared_ptr<Transfer> ThreadGroup::receive(int from, int to, int tag, void* data, int64_t bytes) {
     auto mine = std::make_shared<Transfer>();
     mine->receives = true;
-    mine->from = from, mine->to = to, mine->tag = tag, mine->bytes = bytes;
+    mine->from = from;
+    mine->to = to;
+    mine->tag = tag;
+    mine->bytes = bytes;
     mine->target = static_cast<char*>(data);
     Lock lock(mutex_);
     ensure_good();

@@ -56,6 +56,7 @@ std::vector<graft_comm_v1*> create_thread_ranks(int size, double deadline_s) {
     std::iota(names.begin(), names.end(), 0);
     const auto group = std::make_shared<ThreadGroup>(std::move(names));
     std::vector<std::unique_ptr<graft_comm_v1, FreeTable>> made;
+    made.reserve(static_cast<size_t>(size));
     for (int r = 0; r < size; ++r)
         made.emplace_back(make_thread_table(group, r, deadline_s));
     std::vector<graft_comm_v1*> tables(made.size());

@@ -63,7 +63,8 @@ struct Range {
         finite = widen_bounds(values + begin, end - begin, least, most) && finite;
     }
     void include(const Range& other) {
-        least = std::min(least, other.least), most = std::max(most, other.most);
+        least = std::min(least, other.least);
+        most = std::max(most, other.most);
         finite = finite && other.finite;
     }
 };
@@ -203,8 +204,10 @@ Problem prepare(comm::Communicator& comm, const backend::Executor& executor, con
     comm.allreduce(most, 12, comm::Operation::max);
     if (most[11] > 0)
         comm.agree(error);
-    for (int a = 0; a < 3; ++a)
-        problem.box.lower[a] = -most[a] + 0.0, problem.box.upper[a] = most[3 + a] + 0.0; // no -0.0
+    for (int a = 0; a < 3; ++a) { // no -0.0
+        problem.box.lower[a] = -most[a] + 0.0;
+        problem.box.upper[a] = most[3 + a] + 0.0;
+    }
     const double max_cost = most[6];
     WeightRule::Sums sums;
     error = caught([&] { sums = WeightRule::Sums::of(executor, points.cost, points.n, max_cost); });

@@ -2,8 +2,6 @@
 // The door of the room: checks, then the strategy asked for.
 #include "decompose/decompose.hpp"
 
-#include "core/error.hpp"
-#include "core/timer.hpp"
 #include "decompose/strategies.hpp"
 
 namespace graft::decompose {

@@ -2,8 +2,6 @@
 // Weights as integers, see weights.hpp.
 #include "decompose/weights.hpp"
 
-#include "core/error.hpp"
-
 #include <vector>
 
 namespace graft::decompose {

@@ -32,9 +32,12 @@ struct Box {
 
     GRAFT_HD bool empty() const { return !(lower[0] <= upper[0]); }
     GRAFT_HD void include(double x, double y, double z) {
-        lower[0] = smaller(lower[0], x), upper[0] = larger(upper[0], x);
-        lower[1] = smaller(lower[1], y), upper[1] = larger(upper[1], y);
-        lower[2] = smaller(lower[2], z), upper[2] = larger(upper[2], z);
+        lower[0] = smaller(lower[0], x);
+        upper[0] = larger(upper[0], x);
+        lower[1] = smaller(lower[1], y);
+        upper[1] = larger(upper[1], y);
+        lower[2] = smaller(lower[2], z);
+        upper[2] = larger(upper[2], z);
     }
     GRAFT_HD void include(const Box& other) {
         for (int a = 0; a < 3; ++a) {

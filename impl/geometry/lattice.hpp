@@ -43,7 +43,9 @@ struct Lattice {
         const Vec3 f = fractions(x, y, z);
         const Vec3 s = shift(open == 0 ? 0 : std::floor(f.x), open == 1 ? 0 : std::floor(f.y),
                              open == 2 ? 0 : std::floor(f.z));
-        x -= s.x, y -= s.y, z -= s.z;
+        x -= s.x;
+        y -= s.y;
+        z -= s.z;
     }
 };
 

@@ -35,7 +35,9 @@ auto choose(const backend::Executor& executor, const RealExport& r, const int32_
         return add ? Body<T, true, false>::run(executor, r, index, count)
                    : Body<T, false, false>::run(executor, r, index, count);
     };
-    return r.view.type == ElementType::f32 ? with(float()) : with(double());
+    if (r.view.type == ElementType::f32)
+        return with(float());
+    return with(double());
 }
 
 template <typename T, bool add, bool weighted>

@@ -7,7 +7,6 @@
 // partitioned first, and the nodes are written level by level afterwards. Order within a cut is by
 // (coordinate, host index), which makes the two sides independent of how they were found. Source: rehmann2022
 // section 3.3, eq. 1-7; eq. 4 and 6 are misprinted there and derived anew.
-#include "core/error.hpp"
 #include "tree/build_steps.hpp"
 #include "tree/select.hpp"
 

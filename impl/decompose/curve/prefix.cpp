@@ -139,7 +139,8 @@ void PrefixStrategy::State::run_central(const Problem& problem, Result& result) 
         walk(problem, gathered.data(), problem.count, {}, {}, nullptr);
     });
     weigh_runs({});
-    passes = 2, cuts = root ? problem.options.parts - 1 : 0;
+    passes = 2;
+    cuts = root ? problem.options.parts - 1 : 0;
     const std::shared_ptr<KeyTable> table = finish(problem, error, result);
     tree.back(comm, owners.data(), sizeof(int32_t));
     std::copy_n(owners.data(), n, result.owner.data());

@@ -2,7 +2,6 @@
 // The distributed prefix partition: key order over ranks, then one scan. See prefix_steps.hpp.
 #include "backend/step_count.hpp"
 #include "comm/collectives.hpp"
-#include "core/error.hpp"
 #include "decompose/curve/prefix_steps.hpp"
 
 #include <algorithm>
@@ -65,7 +64,8 @@ std::exception_ptr PrefixStrategy::State::bring_into_order(const Problem& proble
         passes += 2 * answer.rounds;
         if (!halved)
             continue;
-        ++cuts, ++passes;
+        ++cuts;
+        ++passes;
         (in_right ? question.first_key : question.last_key) = answer.border.image;
     }
     traffic = group.leave();

@@ -8,7 +8,6 @@
 // one point ends the search: the border is before or behind that point, as prefix_rule.hpp has it. With a cap
 // the numbers of points before the borders give way, and those that move are searched again, by number.
 #include "backend/step_count.hpp"
-#include "core/error.hpp"
 #include "decompose/curve/prefix_steps.hpp"
 
 #include <algorithm>
@@ -134,13 +133,16 @@ void BorderSearch::narrow() {
             if (found)
                 continue;
             if (reached(q, before)) {
-                last = at - 1, end = before;
+                last = at - 1;
+                end = before;
                 found = true;
             } else {
-                first = at, begin = before;
+                first = at;
+                begin = before;
             }
         }
-        search.low = first, search.high = last;
+        search.low = first;
+        search.high = last;
         search.below = begin;
         search.inside = {end.weight - begin.weight, end.count - begin.count};
     }

@@ -147,14 +147,16 @@ Wide Search<AnyItem>::weight_of_bin(int b) const {
 /// The first bin after which the goal is past: the crossing point is in it.
 template <typename AnyItem>
 void Search<AnyItem>::choose() {
-    before_ = below_, before_weight_ = below_weight_;
+    before_ = below_;
+    before_weight_ = below_weight_;
     for (chosen_ = 0;; ++chosen_) {
         inside_ = static_cast<int64_t>(sums_[header + chosen_]);
         inside_weight_ = weight_of_bin(chosen_);
         const bool last = chosen_ + 1 == ruler_.bins;
         if (last || (inside_ > 0 && question_.goal.past(before_ + inside_, before_weight_ + inside_weight_)))
             return;
-        before_ += inside_, before_weight_ += inside_weight_;
+        before_ += inside_;
+        before_weight_ += inside_weight_;
     }
 }
 
@@ -191,7 +193,8 @@ void Search<AnyItem>::narrow() {
     all_ = false;
     local_ = kept;
     global_ = inside_;
-    below_ = before_, below_weight_ = before_weight_;
+    below_ = before_;
+    below_weight_ = before_weight_;
 }
 
 /// Sets the ruler to the exact range of the candidates: their coordinates, or ids when those are all one.
@@ -207,7 +210,8 @@ bool Search<AnyItem>::ask_range() {
         }
         backend::count_work(local_);
         group_.allreduce(range, 2, comm::Operation::min);
-        low = range[0], high = ~range[1];
+        low = range[0];
+        high = ~range[1];
     };
     uint64_t low = 0, high = 0;
     if (!in_heap_) {
@@ -218,7 +222,8 @@ bool Search<AnyItem>::ask_range() {
         }
         in_heap_ = true;
         heap_image_ = low;
-        heap_begin_ = below_, heap_end_ = below_ + global_;
+        heap_begin_ = below_;
+        heap_end_ = below_ + global_;
     }
     range_of([](const AnyItem& item) { return ordered_id(item.id); }, low, high);
     ruler_ = Ruler::whole(Ruler::Scale::id, low, high, question_.axis, bins_for(global_));
@@ -291,7 +296,8 @@ GroupAnswer Search<AnyItem>::isolated() {
     const uint64_t* place = sums_ + header + (1 + lanes_) * ruler_.bins + chosen_;
     std::vector<Near> near{
         {place[0], static_cast<int64_t>(place[ruler_.bins]), static_cast<uint64_t>(inside_weight_)}};
-    below_ = before_, below_weight_ = before_weight_;
+    below_ = before_;
+    below_weight_ = before_weight_;
     global_ = 1;
     return conclude(decide(near));
 }
@@ -328,11 +334,13 @@ GroupAnswer Search<AnyItem>::cut_beside_heap() const {
 template <typename AnyItem>
 GroupAnswer Search<AnyItem>::run(bool failed, bool crowded) {
     GroupAnswer answer;
-    sums_[0] = failed, sums_[1] = crowded;
+    sums_[0] = failed;
+    sums_[1] = crowded;
     for (int64_t rounds = 1;; ++rounds) {
         bin();
         answer.rounds = rounds;
-        answer.failed = sums_[0] > 0, answer.crowded = sums_[1] > 0;
+        answer.failed = sums_[0] > 0;
+        answer.crowded = sums_[1] > 0;
         if (answer.failed || answer.crowded)
             return answer;
         choose();

@@ -8,7 +8,6 @@
 // Deviations from the source: the evaluation is done by every rank (no leader's broadcasts); the central
 // solve also asks for few ranks, so that no leader holds O(P) cells; points are spread evenly when the pairs
 // leave them uneven.
-#include "core/error.hpp"
 #include "decompose/halving/path_tree.hpp"
 #include "decompose/halving/rank_group.hpp"
 #include "decompose/strategies.hpp"
@@ -88,7 +87,8 @@ void HalvingStrategy::State::halve(const Problem& problem) {
     passes += 2 * answer.rounds;
     if (!halved)
         return;
-    ++cuts, ++passes;
+    ++cuts;
+    ++passes;
     Cell left{}, right{};
     cut_cell(cell, question.axis, to_cut(answer.border), left, right);
     weight = in_right ? weight - answer.weight : answer.weight;

@@ -28,8 +28,10 @@ struct Ruler {
         if (!std::isfinite(range) || !(range > std::max(size * 0x1p-30, 1e-290)))
             return whole(Scale::image, ordered_image(lower), ordered_image(upper), axis, bins);
         Ruler ruler;
-        ruler.axis = axis, ruler.bins = bins;
-        ruler.lower = lower, ruler.upper = upper;
+        ruler.axis = axis;
+        ruler.bins = bins;
+        ruler.lower = lower;
+        ruler.upper = upper;
         ruler.bins_per_length = bins / range;
         return ruler;
     }
@@ -37,8 +39,10 @@ struct Ruler {
     static Ruler whole(Scale scale, uint64_t low, uint64_t high, int axis, int bins) {
         Ruler ruler;
         ruler.scale = scale;
-        ruler.axis = axis, ruler.bins = static_cast<int>(std::bit_floor(static_cast<unsigned>(bins)));
-        ruler.low = low, ruler.high = std::max(low, high);
+        ruler.axis = axis;
+        ruler.bins = static_cast<int>(std::bit_floor(static_cast<unsigned>(bins)));
+        ruler.low = low;
+        ruler.high = std::max(low, high);
         const int bits = static_cast<int>(std::bit_width(ruler.high - low));
         ruler.shift = std::max(0, bits - std::countr_zero(static_cast<unsigned>(ruler.bins)));
         return ruler;

@@ -35,7 +35,7 @@ struct CentralStrategy::State {
     void pack(const Problem& problem);
     void solve(const Problem& problem);
     void fill_boxes();
-    void agree(comm::Communicator& comm, std::exception_ptr error, Statistics& statistics) const;
+    void agree(comm::Communicator& comm, const std::exception_ptr& error, Statistics& statistics) const;
 
     LevelStrategy level;
     TreeGather tree, ranks;
@@ -102,7 +102,7 @@ void CentralStrategy::State::fill_boxes() {
 }
 
 /// Collective. Rank 0 tells how well it did, and all whether anything is wrong.
-void CentralStrategy::State::agree(comm::Communicator& comm, std::exception_ptr error,
+void CentralStrategy::State::agree(comm::Communicator& comm, const std::exception_ptr& error,
                                    Statistics& statistics) const {
     const Statistics& mine = solved.statistics;
     double told[6] = {

@@ -14,7 +14,10 @@ class CentralTree final : public Decomposition {
     /// cells: as of CutTree on rank 0, empty elsewhere.
     CentralTree(int32_t parts, std::vector<Cell> cells) : parts_(parts), cells_(std::move(cells)) {}
     /// This rank's part, -1: none, and its box.
-    void set_own(int32_t part, const geometry::Box& box) noexcept { own_ = part, box_ = box; }
+    void set_own(int32_t part, const geometry::Box& box) noexcept {
+        own_ = part;
+        box_ = box;
+    }
 
     int32_t parts() const override { return parts_; }
     bool is_complete() const override { return tree_ != nullptr; }

@@ -30,7 +30,8 @@ void set_bracket(const Search& search, std::vector<SamplePoint>& sample, uint32_
     }
     const double share = wanted_share(search), size = squares > 0 ? sum * sum / squares : 1;
     const double scatter = 3.5 * std::sqrt(std::max(share * (1 - share), 0.25 / size) / size) + 1 / size;
-    first = search.low, last = search.high;
+    first = search.low;
+    last = search.high;
     double passed = 0;
     bool closed = false;
     for (const SamplePoint& point : sample) {

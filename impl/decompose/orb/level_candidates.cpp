@@ -2,8 +2,6 @@
 // The last points of a search, for the exact stage, see level_loop.hpp: listed, then made candidates.
 #include "decompose/orb/level_loop.hpp"
 
-#include <algorithm>
-
 namespace graft::decompose {
 
 void LevelLoop::collect_few(Ground& ground, const backend::Executor& executor) {

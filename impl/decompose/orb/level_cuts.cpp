@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finding the cuts of all open cells of a level together, see level_loop.hpp.
-#include "decompose/orb/cut_tree.hpp"
+#include "decompose/orb/cell_rule.hpp"
 #include "decompose/orb/level_loop.hpp"
 
 #include <algorithm>

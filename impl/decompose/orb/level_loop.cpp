@@ -4,10 +4,11 @@
 
 #include "backend/step_count.hpp"
 #include "core/timer.hpp"
-#include "decompose/orb/cut_tree.hpp"
+#include "decompose/orb/cell_rule.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 namespace graft::decompose {
 namespace {
@@ -105,12 +106,13 @@ void LevelLoop::count_segment(const Ground& ground, Segment& segment) {
 }
 
 void LevelLoop::place_segments(const Search& search) {
+    const std::span<Segment> segments(segments_.data() + search.first_segment,
+                                      static_cast<size_t>(search.segments));
     int64_t left = 0;
-    for (int32_t s = 0; s < search.segments; ++s)
-        left += segments_[static_cast<size_t>(search.first_segment + s)].left;
-    int64_t left_at = segments_[static_cast<size_t>(search.first_segment)].begin, right_at = left_at + left;
-    for (int32_t s = 0; s < search.segments; ++s) {
-        Segment& segment = segments_[static_cast<size_t>(search.first_segment + s)];
+    for (const Segment& segment : segments)
+        left += segment.left;
+    int64_t left_at = segments.front().begin, right_at = left_at + left;
+    for (Segment& segment : segments) {
         segment.left_at = left_at;
         segment.right_at = right_at;
         left_at += segment.left;

@@ -61,10 +61,12 @@ Cut SubtreeSolver::cut(Entry* entries, int64_t n, const CutGoal& goal, int64_t& 
         Wide weight = below;
         for (int64_t i = low; i < middle; ++i)
             weight += weight_of(i);
-        if (goal.past(middle, weight))
+        if (goal.past(middle, weight)) {
             high = middle;
-        else
-            low = middle, below = weight;
+        } else {
+            low = middle;
+            below = weight;
+        }
     }
     std::sort(entries + low, entries + high, in_order);
     int64_t crossing = low;
@@ -73,14 +75,16 @@ Cut SubtreeSolver::cut(Entry* entries, int64_t n, const CutGoal& goal, int64_t& 
     const Wide with = below + weight_of(crossing);
     const Entry at = entries[crossing];
     if (goal.takes(crossing + 1, below, with)) {
-        left = crossing + 1, weight_left = with;
+        left = crossing + 1;
+        weight_left = with;
         const Entry* next = crossing + 1 < high ? entries + crossing + 1
                                                 : std::min_element(entries + high, entries + n, in_order);
         if (next == entries + n || next->x != at.x)
             return cut_after({at.x, items_[at.item].id});
         return cut_before({next->x, items_[next->item].id}, true);
     }
-    left = crossing, weight_left = below;
+    left = crossing;
+    weight_left = below;
     const bool heap_split =
         std::any_of(entries, entries + crossing, [&](const Entry& e) { return e.x == at.x; });
     return cut_before({at.x, items_[at.item].id}, heap_split);

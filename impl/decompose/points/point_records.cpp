@@ -53,9 +53,11 @@ bool widen_bounds_simd(const double* values, int64_t n, double* least, double* m
     int64_t i = 0;
     for (; i + 2 * lanes <= n; i += 2 * lanes) {
         const auto a = hn::LoadU(d, values + i), b = hn::LoadU(d, values + i + lanes);
-        low = hn::Min(low, a), low2 = hn::Min(low2, b);
-        high = hn::Max(high, a), high2 = hn::Max(high2, b);
-        odd = hn::Add(odd, hn::Mul(a, zero)),
+        low = hn::Min(low, a);
+        low2 = hn::Min(low2, b);
+        high = hn::Max(high, a);
+        high2 = hn::Max(high2, b);
+        odd = hn::Add(odd, hn::Mul(a, zero));
         odd2 = hn::Add(odd2, hn::Mul(b, zero)); // NaN from NaN, infinities
     }
     double rest = 0;

@@ -2,12 +2,9 @@
 // See point_records_table.hpp.
 #include "decompose/points/point_records_table.hpp"
 
-#include "core/error.hpp"
 #include "core/timer.hpp"
 #include "decompose/orb/level_gpu.hpp"
 #include "decompose/orb/orb_table.hpp"
-
-#include <algorithm>
 
 namespace graft::decompose {
 

@@ -3,7 +3,7 @@
 #include "decompose/points/sweep.hpp"
 
 #include "core/instruction_sets.hpp"
-#include "decompose/points/pack_table.hpp"
+#include "decompose/points/pack_table.hpp" // IWYU pragma: keep (AVX2)
 
 #include <type_traits>
 #include <vector>
@@ -185,8 +185,10 @@ int64_t collect_simd(const Shelf* from, int axis, int64_t n, uint32_t first, uin
             continue;
         to_keys[kept] = key;
         to->index[kept] = item;
-        if (weighted)
-            to->weight[0][kept] = a, to->weight[1][kept] = b;
+        if (weighted) {
+            to->weight[0][kept] = a;
+            to->weight[1][kept] = b;
+        }
         ++kept;
     }
     return kept;
@@ -292,12 +294,13 @@ void partition_with(const Shelf& from, int64_t n, int axis, uint32_t cut, const 
             mover.all(from, i, left, l, right, r);
         else
             mover.index_only(from, i, left, l, right, r);
-        i += lanes, l += taken, r += lanes - taken;
+        l += taken;
+        r += lanes - taken;
     };
     // Whole vectors while neither side can be written past its end, then only the lanes that are meant.
-    while (i + lanes <= n && l + lanes <= left_count && r + lanes <= right_count)
+    for (; i + lanes <= n && l + lanes <= left_count && r + lanes <= right_count; i += lanes)
         move(std::false_type());
-    while (i + lanes <= n)
+    for (; i + lanes <= n; i += lanes)
         move(std::true_type());
     for (; i < n; ++i) {
         if (keys[i] < cut || (keys[i] == cut && rule.left(from.index[i])))

@@ -16,7 +16,11 @@ namespace graft::decompose {
 /// 1 only count is kept.
 struct Tally {
     uint64_t count = 0, low = 0, high = 0;
-    void add(uint32_t weight_low, uint32_t weight_high) { ++count, low += weight_low, high += weight_high; }
+    void add(uint32_t weight_low, uint32_t weight_high) {
+        ++count;
+        low += weight_low;
+        high += weight_high;
+    }
     Wide weight() const { return low + (static_cast<Wide>(high) << 32); }
 };
 
