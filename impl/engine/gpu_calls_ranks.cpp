@@ -42,10 +42,10 @@ void GpuEngine::begin_over_ranks(const Environment& environment, const Request& 
         const Agreement all = agree(comm, settings, request, 0);
         comm.together([&] {
             make_device(settings.device, placement.device);
-            if (!ranks_on_device_)
-                ranks_on_device_ = std::make_unique<RanksOnDevice>(memory_);
+            if (!conductor_)
+                conductor_ = std::make_unique<RanksConductor>(memory_);
         });
-        const RanksOnDevice::Job job{*device_->table.ranks,
+        const RanksConductor::Job job{*device_->table.ranks,
                                      device_->engine,
                                      settings,
                                      request.particles,
@@ -53,16 +53,16 @@ void GpuEngine::begin_over_ranks(const Environment& environment, const Request& 
                                      request.outputs,
                                      stream,
                                      {all.with_potential, all.with_sums, all.per_particle_softening}};
-        const RankOutcome outcome = ranks_on_device_->evaluate(comm, job);
+        const RankOutcome outcome = conductor_->evaluate(comm, job);
         report.pairs = outcome.pairs, report.cells = outcome.cells;
         measure_ranks(comm, settings, before, report);
         over_ranks_.report = report.ranks;
         over_ranks_.report.rounds = 1;
         over_ranks_.report.nodes = outcome.nodes, over_ranks_.report.particles = outcome.particles;
-        over_ranks_.exchange_s = ranks_on_device_->times().exchange_s;
+        over_ranks_.exchange_s = conductor_->times().exchange_s;
         over_ranks_.forces_s = outcome.own_s + outcome.remote_s;
         comm.conclude([&] { check_sums(settings, request.outputs, outcome); });
-        ranks_on_device_->write(job, outcome);
+        conductor_->write(job, outcome);
     });
 }
 

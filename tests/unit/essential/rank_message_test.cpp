@@ -5,7 +5,7 @@
 #include "lists/criterion.hpp"
 #include "lists/groups.hpp"
 #include "moments/moments.hpp"
-#include "essential/message_gpu.hpp"
+#include "essential/rank_message.hpp"
 #include "../engine/ranks_scene.hpp"
 #include "tree/build.hpp"
 

@@ -16,9 +16,9 @@
 
 namespace graft::engine {
 
-class RanksOnDevice {
+class RanksConductor {
   public:
-    explicit RanksOnDevice(core::Memory& memory);
+    explicit RanksConductor(core::Memory& memory);
 
     struct Job {
         const DeviceRanksTable& table;
