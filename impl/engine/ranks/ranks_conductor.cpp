@@ -4,7 +4,6 @@
 
 #include "comm/sparse_exchange.hpp"
 #include "core/timer.hpp"
-#include "particles/charge_scale.hpp"
 #include "engine/checks.hpp"
 #include "essential/root_cube.hpp"
 
@@ -75,11 +74,7 @@ RankFrame RanksConductor::agree_on_charges(comm::Communicator& comm, const Job& 
     const double magnitude = comm.sum(facts_.magnitude);
     frame.all_particles = comm.sum(facts_.n);
     find_centre(comm, facts_, frame.centre);
-    comm.together([&] {
-        frame.scale = particles::charge_scale(magnitude);
-        if (frame.scale == 0)
-            refuse_infinite_charge();
-    });
+    comm.together([&] { frame.scale = scale_of_charges(magnitude); });
     return frame;
 }
 

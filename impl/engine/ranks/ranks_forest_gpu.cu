@@ -9,6 +9,8 @@
 
 namespace graft::engine {
 
+static_assert(essential::most_sent_levels == tree::max_device_levels);
+
 void* DeviceRanks::receive(int64_t bytes, bool on_device) {
     forest_.arrived.resize(std::max<int64_t>(bytes, 16));
     if (on_device)
