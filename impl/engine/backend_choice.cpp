@@ -115,37 +115,54 @@ void BackendChoice::choose_alone(Placement& placement, comm::Communicator& comm,
 
 void BackendChoice::choose_over_ranks(Placement& placement, comm::Communicator& comm,
                                       const settings::Settings& settings, const Request& request) {
-    const auto backend = static_cast<int64_t>(settings.backend);
-    const bool asked = settings.backend == settings::Backend::cuda;
+    const settings::Backend backend = settings.backend;
     const char* const refused = why_not_over_ranks(settings);
-    int64_t most[] = {backend, -backend, refused != nullptr ? 1 : 0};
-    comm.allreduce(most, std::size(most), comm::Operation::max);
+    int64_t some[] = {backend == settings::Backend::auto_, backend == settings::Backend::cpu,
+                      backend == settings::Backend::cuda, refused != nullptr};
+    comm.allreduce(some, std::size(some), comm::Operation::max);
     comm.together([&] {
-        if (most[0] != -most[1])
-            fail(Status::argument, "the backend differs between ranks; expected the same on all");
+        if (some[0] != 0 && (some[1] != 0 || some[2] != 0))
+            fail(Status::argument, "the backend differs between ranks: auto on some, %s on others; expected auto on all "
+                                   "ranks, or cpu or gpu on each",
+                 some[1] == 0 ? "gpu" : (some[2] == 0 ? "cpu" : "cpu or gpu"));
         check(settings, request);
     });
-    if (settings.backend == settings::Backend::cpu)
+    if (some[2] != 0)
+        return choose_asked(placement, comm, settings, some[1] != 0);
+    if (backend == settings::Backend::cpu)
         placement.why = "backend cpu";
-    else if (!asked && most[2] != 0) // on one rank: settings that differ, see agree()
+    else if (some[3] != 0) // on one rank: settings that differ, see agree()
         placement.why = refused != nullptr ? refused : "another rank's settings are the CPU's";
     if (!placement.why.empty())
         return;
-    comm.together([&] {
-        if (refused != nullptr)
-            fail(Status::unsupported, "backend gpu with %d ranks: %s; expected backend auto or cpu",
-                 comm.size(), refused);
-        if (!asked)
-            return;
-        backend::require_cuda();
-        placement.device = device_for(comm, settings, placement.device_array, -1);
-    });
     std::string no_gpu;
     const bool here = backend::find_cuda(&no_gpu) != nullptr;
     if (comm.min<int32_t>(here ? 1 : 0) == 0)
         placement.why = here ? "another rank has no GPU" : no_gpu;
-    else if (!asked)
+    else
         choose_auto(placement, comm, settings, request);
+}
+
+/// Collective, where some ranks ask for a GPU. mixed: others ask for the CPU.
+void BackendChoice::choose_asked(Placement& placement, comm::Communicator& comm, const settings::Settings& settings,
+                                 bool mixed) {
+    const bool here = settings.backend == settings::Backend::cuda;
+    comm.together([&] {
+        const char* const refused = why_not_over_ranks(settings);
+        if (refused != nullptr)
+            fail(Status::unsupported, "backend gpu with %d ranks: %s; expected backend auto or cpu on all",
+                 comm.size(), refused);
+        if (mixed && settings.periodic)
+            fail(Status::unsupported, "backend gpu on some ranks and cpu on others in a periodic box; expected the "
+                                      "same on all, or an open box");
+        if (!here)
+            return;
+        backend::require_cuda();
+        placement.device = device_for(comm, settings, placement.device_array, -1);
+    });
+    placement.beside_gpus = !here;
+    if (!here)
+        placement.why = "backend cpu, beside ranks with GPUs";
 }
 
 /// Collective, where all ranks have found a GPU. Device arrays leave no placement.

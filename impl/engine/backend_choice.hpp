@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who computes a request, where, and why: the CPU, or which GPU. All ranks on GPUs, or none.
+// Who computes a request, where, and why: the CPU, or which GPU. All ranks on GPUs, or none, or as each rank asks.
 #pragma once
 
 #include "engine/request.hpp"
@@ -14,6 +14,7 @@ inline constexpr int64_t least_for_gpu = 2048;
 
 struct Placement {
     bool gpu = false;
+    bool beside_gpus = false; // on the CPU, while other ranks compute on GPUs
     int32_t device = -1;    // of the GPU
     std::string why;        // on the CPU
     NamedView device_array; // one that only a GPU can reach; of the request
@@ -38,6 +39,8 @@ class BackendChoice {
                       const Request& request, int32_t held);
     void choose_over_ranks(Placement& placement, comm::Communicator& comm, const settings::Settings& settings,
                            const Request& request);
+    void choose_asked(Placement& placement, comm::Communicator& comm, const settings::Settings& settings,
+                      bool mixed);
     void choose_auto(Placement& placement, comm::Communicator& comm, const settings::Settings& settings,
                      const Request& request);
     bool gpu_of_its_own(comm::Communicator& comm, int32_t device);

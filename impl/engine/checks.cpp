@@ -3,6 +3,7 @@
 #include "engine/checks.hpp"
 
 #include "core/error.hpp"
+#include "particles/charge_scale.hpp"
 
 #include <cmath>
 #include <limits>
@@ -30,6 +31,13 @@ void check_charge_all(double charge) {
 void refuse_infinite_charge() {
     fail(Status::value,
          "charge: the magnitudes add up to infinity; expected a finite sum. Choose other units");
+}
+
+double scale_of_charges(double magnitude) {
+    const double scale = particles::charge_scale(magnitude);
+    if (scale == 0)
+        refuse_infinite_charge();
+    return scale;
 }
 
 void refuse_needless_softening() {

@@ -13,6 +13,9 @@ void check_count(int64_t n, const char* what);
 /// Error(value): charge_all must be finite.
 void check_charge_all(double charge);
 [[noreturn]] void refuse_infinite_charge();
+/// The power of two that charges with this sum of |charge| are multiplied by. Throws Error(value) for a sum that is
+/// not finite.
+double scale_of_charges(double magnitude);
 [[noreturn]] void refuse_needless_softening();
 [[noreturn]] void refuse_two_target_sets();
 /// Error(unsupported) for what a periodic box that has particles does not have: the virial of some of them, and Plummer

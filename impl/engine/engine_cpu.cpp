@@ -3,6 +3,9 @@
 #include "engine/engine_cpu.hpp"
 
 #include "core/timer.hpp"
+#include "engine/checks.hpp"
+#include "engine/ranks/ranks_engine.hpp"
+#include "engine/ranks/ranks_request.hpp"
 #include "engine/report.hpp"
 #include "engine/tree_force.hpp"
 #include "engine/tree_tuning.hpp"
@@ -49,13 +52,15 @@ void CpuEngine::compute(const Environment& environment, const Request& request, 
     const settings::Settings settings = settings_on_cpu(environment.settings);
     const backend::Executor executor{memory_, backend::resolve_threads(settings.threads)};
     CpuComputation c{environment, settings, request, executor, comm, report};
+    if (placement.beside_gpus)
+        return compute_beside_gpus(c, placement);
     comm.together([&] {
         placement.require_reach();
         import(c);
     });
     c.all = agree(comm, settings, request, magnitude_);
     comm.together([&] {
-        scale_sources(c);
+        scale_sources(c, scale_of_charges(c.all.magnitude));
         gather_targets(executor);
     });
     report.time_s = {};
@@ -66,6 +71,18 @@ void CpuEngine::compute(const Environment& environment, const Request& request, 
     write_results(executor, settings, request.outputs, view(c), c.totals);
     report.time_s.output = output.seconds();
     report.time_s.total = total.seconds();
+    finish_report(c);
+}
+
+void CpuEngine::compute_beside_gpus(CpuComputation& c, const Placement& placement) {
+    const core::Timer total;
+    compute_over_ranks(c.environment, c.request, nullptr, [&] {
+        if (!ranks_)
+            ranks_ = std::make_unique<CpuRanks>(*this, memory_);
+        return ranks_->begin_request(c, placement);
+    });
+    ranks_->end_request();
+    c.report.time_s.total = total.seconds();
     finish_report(c);
 }
 
@@ -82,10 +99,7 @@ void CpuEngine::finish_report(const CpuComputation& c) const {
 void CpuEngine::evaluate(CpuComputation& c) {
     const comm::Traffic before = c.comm.traffic();
     Report& report = c.report;
-    report.has_tree = false;
-    report.pairs = report.cells = report.far_cells = 0;
-    report.local.clear();
-    report.ranks = {};
+    report.forget_counts();
     all_particles_ = c.all.particles;
     c.comm.together([&] { field_.resize(problem_.target_count(), c.all.with_potential); });
     begin_periodic(c);

@@ -26,6 +26,7 @@ class PeriodicSum;
 
 namespace graft::engine {
 
+class CpuRanks;
 class TreeForce;
 
 /// The order in which a field's targets stand: all particles or points as they were given, the listed particles, or
@@ -64,14 +65,17 @@ class CpuEngine {
     void forget_field() { problem_.last.resize(0); }
 
   private:
+    friend class CpuRanks; // takes the steps of a computation one by one
     // import.cpp
     void import(const CpuComputation& c);
     void import_sources(const CpuComputation& c);
     void import_targets(const ParticleInput& input);
     void list_targets(const ParticleInput& input);
-    void scale_sources(const CpuComputation& c);
+    void scale_sources(const CpuComputation& c, double scale);
     void gather_targets(const backend::Executor& executor);
     // engine_cpu.cpp
+    /// Where other ranks have GPUs.
+    void compute_beside_gpus(CpuComputation& c, const Placement& placement);
     void evaluate(CpuComputation& c);
     void evaluate_tree(CpuComputation& c);
     void evaluate_own_tree(CpuComputation& c, const settings::Settings& settings);
@@ -102,6 +106,7 @@ class CpuEngine {
     forces::AllWorkspaces workspaces_;
     std::unique_ptr<TreeForce> tree_force_;
     Ring ring_;
+    std::unique_ptr<CpuRanks> ranks_; // beside ranks with GPUs
     std::shared_ptr<periodic::PeriodicSum> periodic_;
     double magnitude_ = 0;      // sum of this rank's |charge|
     int64_t all_particles_ = 0; // of all ranks, in the last computation

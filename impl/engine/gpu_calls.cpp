@@ -168,7 +168,7 @@ void GpuEngine::set_allocator(const DeviceAllocator& allocator) {
 }
 
 void GpuEngine::release() {
-    ranks_on_device_.reset();
+    conductor_.reset();
     device_.reset();
 }
 

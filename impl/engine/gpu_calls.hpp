@@ -9,7 +9,7 @@
 #include "engine/backend_choice.hpp"
 #include "engine/gpu/force_table.hpp"
 #include "engine/rank_agreement.hpp"
-#include "engine/ranks/ranks_on_gpus.hpp"
+#include "engine/ranks/ranks_conductor.hpp"
 #include "engine/report.hpp"
 
 #include <memory>
@@ -71,7 +71,7 @@ class GpuEngine {
     core::Memory& memory_;
     DeviceAllocator allocator_;
     std::unique_ptr<Device> device_; // made when it is first wanted
-    std::unique_ptr<RanksOnDevice> ranks_on_device_;
+    std::unique_ptr<RanksConductor> conductor_;
     int64_t n_ = 0; // particles of the last computation
     OverRanks over_ranks_;
 };

@@ -3,7 +3,6 @@
 #include "engine/engine_cpu.hpp"
 
 #include "engine/checks.hpp"
-#include "particles/charge_scale.hpp"
 #include "particles/read_arrays.hpp"
 
 #include <cmath>
@@ -42,14 +41,6 @@ double sum_of_magnitudes(const backend::Executor& executor, const double* q, int
     for (double sum : sums)
         total += sum;
     return total;
-}
-
-/// Throws Error(value) for a sum that is not finite.
-double power_of_two_scale(double total) {
-    const double scale = particles::charge_scale(total);
-    if (scale == 0)
-        refuse_infinite_charge();
-    return scale;
 }
 
 } // namespace
@@ -140,8 +131,7 @@ void CpuEngine::gather_targets(const backend::Executor& executor) {
 }
 
 /// One power of two for the charges of all ranks, and lengths for all particles if any rank's have their own.
-void CpuEngine::scale_sources(const CpuComputation& c) {
-    const double scale = power_of_two_scale(c.all.magnitude);
+void CpuEngine::scale_sources(const CpuComputation& c, double scale) {
     double* q = problem_.charge.data();
     problem_.charge_scale = scale;
     c.executor.for_each(problem_.n, [&](int64_t i) { q[i] *= scale; });

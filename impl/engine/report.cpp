@@ -120,6 +120,13 @@ const char* name_of(settings::Precision precision) {
 
 } // namespace
 
+void Report::forget_counts() {
+    has_tree = false;
+    pairs = cells = far_cells = 0;
+    local.clear();
+    ranks = {};
+}
+
 void Report::finish(const settings::Settings& settings, const core::Memory& memory) {
     valid = true;
     method = name_of(settings.method);

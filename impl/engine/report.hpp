@@ -66,6 +66,8 @@ struct Report {
     } device;
     bool on_device() const;
 
+    /// Counts of a computation that is to begin: none yet.
+    void forget_counts();
     /// What is told whoever computed, of a computation that has succeeded.
     void finish(const settings::Settings& settings, const core::Memory& memory);
 

@@ -188,6 +188,19 @@ void TreeForce::State::count(Report& report) const {
         report.far_cells += static_cast<double>(count);
 }
 
+void TreeForce::State::tell(const Job& job) const {
+    Report& report = job.report;
+    count(report);
+    report.local =
+        forces::local_words(forces::why_not_local(job.settings, cell_variant(job).per_particle, forces::LocalPlace::cpu));
+    if (job.log.wants(core::LogLevel::info))
+        job.log.write(
+            core::LogLevel::info,
+            core::format("tree: %lld particles, %lld nodes, %lld groups; %.3g pairs and %.3g cells evaluated",
+                         static_cast<long long>(job.problem.n), static_cast<long long>(report.nodes),
+                         static_cast<long long>(report.groups), report.pairs, report.cells));
+}
+
 const int32_t* TreeForce::items() const {
     return state_->targets.origin();
 }
@@ -210,17 +223,8 @@ void TreeForce::evaluate(const backend::Executor& executor, comm::Communicator& 
         s.evaluate_over_ranks(job);
         comm.together([&] { s.evaluate(job, 0, s.targets.group_count(), true); });
     }
-    s.count(report);
     s.sum_images(job);
-    const forces::PairVariant pair = forces::pair_variant(settings, problem, with_potential);
-    const bool plummer_each = pair.softening == forces::Softening::plummer && pair.per_particle;
-    report.local = forces::local_words(forces::why_not_local(settings, plummer_each, forces::LocalPlace::cpu));
-    if (log.wants(core::LogLevel::info))
-        log.write(
-            core::LogLevel::info,
-            core::format("tree: %lld particles, %lld nodes, %lld groups; %.3g pairs and %.3g cells evaluated",
-                         static_cast<long long>(problem.n), static_cast<long long>(report.nodes),
-                         static_cast<long long>(report.groups), report.pairs, report.cells));
+    s.tell(job);
 }
 
 } // namespace graft::engine

@@ -32,8 +32,11 @@ class TreeForce {
     /// expansion_pairs; targets only.
     void add_work(double expansion_pairs, double* work) const;
 
-  private:
+    /// The steps by themselves, for a conductor of ranks: tree_state.hpp.
     struct State;
+    State& state() { return *state_; }
+
+  private:
     std::unique_ptr<State> state_;
 };
 

@@ -66,20 +66,23 @@ void TreeForce::State::tell_cost(const Job& job) {
     job.log.write(warn ? core::LogLevel::warning : core::LogLevel::info, text);
 }
 
+void TreeForce::State::cover_particles(core::Buffer<lists::Group>& boxes) const {
+    boxes.clear();
+    if (forest.own_end == 0)
+        return;
+    const core::Buffer<int32_t>& offset = forest.tree.level_offset;
+    int level = 0; // the first with enough nodes to choose boxes from
+    while (level + 1 < forest.tree.levels() && offset[level + 1] - offset[level] < 512)
+        ++level;
+    for (int32_t k = 0; k < offset[level + 1]; ++k)
+        if (k >= offset[level] || forest.tree.is_leaf(k))
+            boxes.push_back({0, 0, {forest.tree.boxes[k], 0, 0}});
+}
+
 /// Cells of the common root cube that several ranks have particles in: their nodes are pieces.
 void TreeForce::State::find_pieces(const Job& job) {
     job.comm.together([&] {
-        patches.clear();
-        const int32_t nodes = forest.own_end;
-        int level = 0; // the first with enough nodes to choose boxes from
-        while (level + 1 < forest.tree.levels() &&
-               forest.tree.level_offset[level + 1] - forest.tree.level_offset[level] < 512)
-            ++level;
-        const int32_t begin = nodes > 0 ? forest.tree.level_offset[level] : 0;
-        for (int32_t k = 0; k < nodes; ++k) // that level's nodes, and leaves above it
-            if ((k >= begin && k < forest.tree.level_offset[level + 1]) ||
-                (k < begin && forest.tree.is_leaf(k)))
-                patches.push_back({0, 0, {forest.tree.boxes[k], 0, 0}});
+        cover_particles(patches);
         regions.cover(patches, essential::Domains::most_boxes(job.comm.size()));
     });
     regions.exchange(job.comm);

@@ -72,11 +72,15 @@ struct TreeForce::State {
     bool has_traces(const Job& job) const;
     void scale_groups(const Job& job, bool use_last);
     void count(Report& report) const;
+    /// What is told of a computation whose sums are done.
+    void tell(const Job& job) const;
 
     // tree_ranks.cpp
     /// Collective: the top, the factors of the error MAC, and all that the own groups need of other ranks;
     /// between sending and receiving it does the first pass. The forest is then ready for the second.
     void evaluate_over_ranks(const Job& job);
+    /// Boxes that the own particles are in: the nodes of the first level with enough of them, and leaves above.
+    void cover_particles(core::Buffer<lists::Group>& boxes) const;
     void find_pieces(const Job& job);
     void meet_ranks(const Job& job, const essential::LetExchange::Frame& frame);
     void estimate_over_ranks(const Job& job, const essential::LetExchange::Frame& frame);

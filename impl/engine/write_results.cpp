@@ -49,20 +49,14 @@ void for_results(const backend::Executor& executor, const settings::Settings& se
 
 } // namespace
 
-/// Positions relative to the first particle of the lowest rank that has any, so that a system far from the
-/// origin loses no digits (the net force times that shift is rounding only when all are active).
-Totals sum_up(const backend::Executor& executor, comm::Communicator& comm, const FieldView& view,
-              core::Buffer<double>& sums) {
+Totals sum_own(const backend::Executor& executor, const FieldView& view, const double (&centre)[3],
+               core::Buffer<double>& sums) {
     const particles::Problem& problem = view.problem;
     const particles::RawField& field = view.field;
     const int64_t count = problem.target_count();
     const int64_t blocks = (count + sum_block - 1) / sum_block;
-    double own[3], centre[3];
-    if (problem.n > 0)
-        own[0] = problem.x[0], own[1] = problem.y[0], own[2] = problem.z[0];
-    find_origin(comm, problem.n > 0 ? own : nullptr, centre);
     const bool with_potential = !field.potential.empty();
-    comm.together([&] { sums.resize(blocks * Totals::count); });
+    sums.resize(blocks * Totals::count);
     executor.for_blocks(count, sum_block, [&](int64_t begin, int64_t end, int) {
         double s[Totals::count] = {};
         for (int64_t k = begin; k < end; ++k) {
@@ -81,6 +75,20 @@ Totals sum_up(const backend::Executor& executor, comm::Communicator& comm, const
     for (int64_t b = 0; b < blocks; ++b)
         for (int c = 0; c < Totals::count; ++c)
             totals.value[c] += sums[b * Totals::count + c];
+    return totals;
+}
+
+/// Positions relative to the first particle of the lowest rank that has any, so that a system far from the
+/// origin loses no digits (the net force times that shift is rounding only when all are active).
+Totals sum_up(const backend::Executor& executor, comm::Communicator& comm, const FieldView& view,
+              core::Buffer<double>& sums) {
+    const particles::Problem& problem = view.problem;
+    double own[3], centre[3];
+    if (problem.n > 0)
+        own[0] = problem.x[0], own[1] = problem.y[0], own[2] = problem.z[0];
+    find_origin(comm, problem.n > 0 ? own : nullptr, centre);
+    Totals totals;
+    comm.together([&] { totals = sum_own(executor, view, centre, sums); });
     comm.allreduce(totals.value, Totals::count, comm::Operation::sum);
     return totals;
 }

@@ -23,7 +23,10 @@ struct FieldView {
     int64_t item_of(int64_t k) const { return item != nullptr ? item[k] : k; }
 };
 
-/// Collective. Sums over fixed blocks in fixed order, then over the ranks. sums: scratch.
+/// Of the own targets, positions relative to the centre: sums over fixed blocks in fixed order. sums: scratch.
+Totals sum_own(const backend::Executor& executor, const FieldView& view, const double (&centre)[3],
+               core::Buffer<double>& sums);
+/// Collective: of all ranks' targets.
 Totals sum_up(const backend::Executor& executor, comm::Communicator& comm, const FieldView& view,
               core::Buffer<double>& sums);
 

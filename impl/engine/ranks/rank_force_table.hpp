@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forces over ranks with a GPU each, as the core sees them: part of the table of libgraft_cuda.so.
+// Forces over ranks of which some or all have a GPU, as their conductor sees one rank: part of the table of
+// libgraft_cuda.so; on a CPU the steps of ranks_engine.hpp.
 //
 // Every function is local and may wait for its device; the core calls them in this order on all ranks, agrees
-// after each, and carries the messages between (ranks_on_gpus.hpp). After write() the computation is ended
+// after each, and carries the messages between (ranks_conductor.hpp). After write() a GPU's computation is ended
 // by DeviceForceTable::end; a call that fails, or is not followed by the next, leaves the engine ready for
 // another begin. Outputs are touched by write() and end() alone.
 #pragma once
 
 #include "backend/gpu_library.hpp"
 #include "lists/targets.hpp"
-#include "essential/message_gpu.hpp"
+#include "essential/rank_message.hpp"
 #include "settings/settings.hpp"
 #include "engine/solver.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A periodic box over ranks with a GPU each: the second half of RanksOnDevice.
-#include "engine/ranks/ranks_on_gpus.hpp"
+// A periodic box over ranks with a GPU each: the second half of RanksConductor.
+#include "engine/ranks/ranks_conductor.hpp"
 
 #include "comm/sparse_exchange.hpp"
 #include "core/timer.hpp"
@@ -24,7 +24,7 @@ void call(Function function, const Arguments&... arguments) {
 
 /// Every rank splits the sum alike, sends its particles to whoever has targets within the cut-off of an image
 /// of them, and sums the pairs of its targets; the structure factors of all ranks are one sum.
-RankOutcome RanksOnDevice::evaluate_box(comm::Communicator& comm, const Job& job) {
+RankOutcome RanksConductor::evaluate_box(comm::Communicator& comm, const Job& job) {
     if (begin_box(comm, job)) {
         core::Timer timer;
         double* structure = nullptr;
@@ -42,7 +42,7 @@ RankOutcome RanksOnDevice::evaluate_box(comm::Communicator& comm, const Job& job
 }
 
 /// Up to the splitting that all ranks have in common. False: no rank has a particle.
-bool RanksOnDevice::begin_box(comm::Communicator& comm, const Job& job) {
+bool RanksConductor::begin_box(comm::Communicator& comm, const Job& job) {
     const RankFrame frame = agree_on_charges(comm, job);
     BoxFacts own{};
     comm.together([&] {
@@ -60,7 +60,7 @@ bool RanksOnDevice::begin_box(comm::Communicator& comm, const Job& job) {
     return frame.all_particles > 0;
 }
 
-void RanksOnDevice::exchange_box(comm::Communicator& comm, const Job& job) {
+void RanksConductor::exchange_box(comm::Communicator& comm, const Job& job) {
     const bool on_device = comm.device_aware();
     const int64_t item = 8 * (job.wish.per_particle ? 5 : 4);
     struct Message {

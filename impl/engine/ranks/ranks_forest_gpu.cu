@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What has come from other ranks becomes one tree: the receiver's side of message_gpu.hpp on the device.
+// What has come from other ranks becomes one tree: the receiver's side of rank_message.hpp on the device.
 #include "engine/ranks/ranks_engine_gpu.cuh"
 
 #include "essential/forest.hpp"
@@ -8,6 +8,8 @@
 #include <limits>
 
 namespace graft::engine {
+
+static_assert(essential::most_sent_levels == tree::max_device_levels);
 
 void* DeviceRanks::receive(int64_t bytes, bool on_device) {
     forest_.arrived.resize(std::max<int64_t>(bytes, 16));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What goes wrong on one rank goes wrong on all: the same status everywhere, nobody waits, outputs stay
 // untouched.
+#include "backend/gpu_library.hpp"
 #include "faulty_comm.hpp"
 #include "ranks_scene.hpp"
 
@@ -139,6 +140,26 @@ TEST_P(Failures, SettingsOfWhichOneRefusesTheGpuDiffer) {
             EXPECT_NE(host.text.find("differ"), std::string::npos) << host.text;
             EXPECT_TRUE(host.is_untouched());
         });
+}
+
+/// With GPUs: tests/unit/engine_gpu/ranks_beside_gpus_test.cpp.
+TEST(RankCalls, AGpuThatOneRankAsksForAndDoesNotHave) {
+    std::string why;
+    if (backend::find_cuda(&why) != nullptr)
+        GTEST_SKIP() << "there is a device";
+    const Cloud cloud = make_cloud(60);
+    comm::run_ranks(3, [&](comm::Communicator& comm) {
+        core::Memory memory;
+        Host host(cloud, ways[0], comm, memory);
+        if (comm.rank() == 1)
+            host.solver.settings().backend = settings::Backend::cuda;
+        EXPECT_EQ(host.compute(), Status::device) << host.text;
+        EXPECT_NE(host.text.find("rank 1"), std::string::npos) << host.text;
+        EXPECT_NE(host.text.find(why), std::string::npos) << host.text;
+        EXPECT_TRUE(host.is_untouched());
+        host.solver.settings().backend = settings::Backend::cpu;
+        EXPECT_EQ(host.compute(), Status::ok) << host.text;
+    });
 }
 
 /// Refuses the n-th allocation.

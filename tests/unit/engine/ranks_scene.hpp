@@ -116,6 +116,7 @@ struct Choice {
     int threads = 1;
     bool virial = true; // wanted, too
     int calls = 1;      // computations by the same solvers; the results are the last one's
+    std::vector<settings::Backend> backends; // of the ranks; empty: the settings'
 };
 
 inline particles::ArrayView view(std::vector<double>& values) {
@@ -155,6 +156,8 @@ inline Results compute_over(int ranks, const Cloud& cloud, const Owners& owners,
         core::Memory memory;
         Solver solver(settings, memory);
         solver.settings().threads = choice.threads;
+        if (!choice.backends.empty())
+            solver.settings().backend = choice.backends[static_cast<size_t>(comm.rank())];
         solver.log().level = core::LogLevel::warning;
         solver.log().user = &results;
         solver.log().callback = [](void* user, int32_t, const char* text) {

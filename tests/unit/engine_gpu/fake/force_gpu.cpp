@@ -7,6 +7,7 @@
 #include "engine/gpu/force_table.hpp"
 
 #include "fake_table.hpp"
+#include "ranks_gpu.hpp"
 
 #include <memory>
 
@@ -23,7 +24,12 @@ struct Engine {
     core::Memory memory;
     std::unique_ptr<Solver> solver;
     fake::Sizes sizes{};
+    std::unique_ptr<fake::Ranks> ranks; // of a computation over ranks
 };
+
+CpuRanks* ranks_of(void* engine) {
+    return static_cast<Engine*>(engine)->ranks->steps();
+}
 
 int32_t create(const DeviceOptions*, void** engine, DeviceError* error) {
     return backend::as_status(error, [&] { *engine = new Engine; });
@@ -50,9 +56,28 @@ int32_t begin(void* engine, const Settings* settings, const ParticleInput* parti
     });
 }
 
+int32_t begin_over_ranks(void* engine, const Settings* settings, const ParticleInput* particles,
+                         const ParticleInput* points, const Outputs* outputs, void* stream, const RankWish* wish,
+                         RankFacts* facts, DeviceError* error) {
+    const int32_t status = backend::as_status(error, [&] {
+        Engine& e = *static_cast<Engine*>(engine);
+        if (!e.ranks)
+            e.ranks = std::make_unique<fake::Ranks>();
+        e.ranks->accept(*settings, *particles, points, *outputs);
+    });
+    return status != 0 ? status
+                       : cpu_ranks_table().begin(ranks_of(engine), settings, particles, points, outputs, stream, wish,
+                                                 facts, error);
+}
+
 int32_t end(void* engine, DeviceReport* report, DeviceError* error) {
     return backend::as_status(error, [&] {
         const Engine& e = *static_cast<Engine*>(engine);
+        if (e.ranks) {
+            *report = {};
+            e.ranks->tell(*report);
+            return;
+        }
         const Report& done = e.solver->report();
         *report = {};
         report->pairs = done.pairs, report->cells = done.cells, report->far_cells = done.far_cells;
@@ -85,7 +110,8 @@ extern "C" __attribute__((visibility("default"))) fake::Control* fake_control() 
 }
 
 extern "C" __attribute__((visibility("default"))) const backend::CudaTable* graft_cuda_get_table() {
-    static const DeviceForceTable force = {create, destroy, begin, end, nullptr, nullptr};
+    static const DeviceRanksTable ranks = fake::ranks_table<ranks_of>(begin_over_ranks);
+    static const DeviceForceTable force = {create, destroy, begin, end, nullptr, &ranks};
     static backend::CudaTable table = test::fake_table<1>();
     table.device_info = device_info;
     table.force = &force;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See ranks_on_gpus.hpp.
-#include "engine/ranks/ranks_on_gpus.hpp"
+// See ranks_conductor.hpp.
+#include "engine/ranks/ranks_conductor.hpp"
 
 #include "comm/sparse_exchange.hpp"
 #include "core/timer.hpp"
-#include "particles/charge_scale.hpp"
 #include "engine/checks.hpp"
 #include "essential/root_cube.hpp"
 
@@ -39,10 +38,10 @@ void find_centre(comm::Communicator& comm, const RankFacts& own, double (&centre
 
 } // namespace
 
-RanksOnDevice::RanksOnDevice(core::Memory& memory)
+RanksConductor::RanksConductor(core::Memory& memory)
     : domains_(memory), regions_(memory), groups_(memory, "runs of groups"), headers_(memory, "headers") {}
 
-RankOutcome RanksOnDevice::evaluate(comm::Communicator& comm, const Job& job) {
+RankOutcome RanksConductor::evaluate(comm::Communicator& comm, const Job& job) {
     times_ = {};
     if (job.settings.periodic)
         return evaluate_box(comm, job);
@@ -54,7 +53,7 @@ RankOutcome RanksOnDevice::evaluate(comm::Communicator& comm, const Job& job) {
     return evaluate_tree(comm, {job.table, job.engine, in_double, job.particles, job.points, job.outputs, job.stream, job.wish});
 }
 
-RankOutcome RanksOnDevice::evaluate_tree(comm::Communicator& comm, const Job& job) {
+RankOutcome RanksConductor::evaluate_tree(comm::Communicator& comm, const Job& job) {
     begin(comm, job);
     core::Timer timer;
     find_pieces(comm, job);
@@ -71,13 +70,13 @@ RankOutcome RanksOnDevice::evaluate_tree(comm::Communicator& comm, const Job& jo
     return outcome;
 }
 
-void RanksOnDevice::write(const Job& job, const RankOutcome& outcome) {
+void RanksConductor::write(const Job& job, const RankOutcome& outcome) {
     const double* totals = outcome.totals;
     call(job.table.write, job.engine, totals);
 }
 
 /// Collective: the import, and the scale of all ranks' charges. Throws, the same on all ranks.
-RankFrame RanksOnDevice::agree_on_charges(comm::Communicator& comm, const Job& job) {
+RankFrame RanksConductor::agree_on_charges(comm::Communicator& comm, const Job& job) {
     comm.together([&] {
         call(job.table.begin, job.engine, &job.settings, &job.particles, job.points, &job.outputs, job.stream,
              &job.wish, &facts_);
@@ -86,15 +85,11 @@ RankFrame RanksOnDevice::agree_on_charges(comm::Communicator& comm, const Job& j
     const double magnitude = comm.sum(facts_.magnitude);
     frame.all_particles = comm.sum(facts_.n);
     find_centre(comm, facts_, frame.centre);
-    comm.together([&] {
-        frame.scale = particles::charge_scale(magnitude);
-        if (frame.scale == 0)
-            refuse_infinite_charge();
-    });
+    comm.together([&] { frame.scale = scale_of_charges(magnitude); });
     return frame;
 }
 
-void RanksOnDevice::begin(comm::Communicator& comm, const Job& job) {
+void RanksConductor::begin(comm::Communicator& comm, const Job& job) {
     RankFrame frame = agree_on_charges(comm, job);
     if (frame.all_particles > 0) {
         const particles::KeyRange root =
@@ -107,7 +102,7 @@ void RanksOnDevice::begin(comm::Communicator& comm, const Job& job) {
 }
 
 /// Cells of the common root cube that several ranks have particles in: their nodes are pieces.
-void RanksOnDevice::find_pieces(comm::Communicator& comm, const Job& job) {
+void RanksConductor::find_pieces(comm::Communicator& comm, const Job& job) {
     comm.together([&] {
         groups_.resize(most_runs);
         int64_t count = 0;
@@ -125,7 +120,7 @@ void RanksOnDevice::find_pieces(comm::Communicator& comm, const Job& job) {
     });
 }
 
-void RanksOnDevice::cover_targets(const Job& job) {
+void RanksConductor::cover_targets(const Job& job) {
     groups_.resize(most_runs);
     int64_t count = 0;
     call(job.table.cover_targets, job.engine, groups_.data(), most_runs, &count);
@@ -133,7 +128,7 @@ void RanksOnDevice::cover_targets(const Job& job) {
 }
 
 /// Where everyone's targets are, and how much error their groups may have.
-void RanksOnDevice::meet_ranks(comm::Communicator& comm, const Job& job) {
+void RanksConductor::meet_ranks(comm::Communicator& comm, const Job& job) {
     comm.together([&] {
         cover_targets(job);
         domains_.cover(groups_, essential::Domains::most_boxes(comm.size()));
@@ -156,7 +151,7 @@ void RanksOnDevice::meet_ranks(comm::Communicator& comm, const Job& job) {
 }
 
 /// What every other rank needs.
-void RanksOnDevice::pack(comm::Communicator& comm, const Job& job, essential::RankContent content) {
+void RanksConductor::pack(comm::Communicator& comm, const Job& job, essential::RankContent content) {
     shape_.content = content;
     comm.together([&] {
         parcels_.clear();
@@ -172,7 +167,7 @@ void RanksOnDevice::pack(comm::Communicator& comm, const Job& job, essential::Ra
 }
 
 /// Tells the headers, then starts the messages.
-void RanksOnDevice::start(comm::Communicator& comm, const Job& job, essential::RankContent content) {
+void RanksConductor::start(comm::Communicator& comm, const Job& job, essential::RankContent content) {
     const bool on_device = comm.device_aware();
     std::vector<comm::Outgoing> outgoing;
     std::vector<comm::Incoming> incoming;
@@ -204,7 +199,7 @@ void RanksOnDevice::start(comm::Communicator& comm, const Job& job, essential::R
             comm.isend(parcel.data, essential::message_bytes(shape_, parcel.header), parcel.to, own_tag));
 }
 
-void RanksOnDevice::finish(comm::Communicator& comm, const Job& job, essential::RankContent content) {
+void RanksConductor::finish(comm::Communicator& comm, const Job& job, essential::RankContent content) {
     comm.wait_all(requests_);
     comm.together([&] {
         call(job.table.take, job.engine, content, comm.device_aware(), arrivals_.data(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See message_gpu.hpp.
-#include "essential/message_gpu.hpp"
+// See rank_message.hpp.
+#include "essential/rank_message.hpp"
 
 #include "core/error.hpp"
 

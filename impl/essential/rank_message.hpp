@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Essential trees between ranks with GPUs: the format, and the bodies of sender and receiver for one node
-// each, made by both compilers.
+// Essential trees between ranks of which some or all have a GPU: the format, and the bodies of sender and receiver
+// for one node each, made by both compilers. Loops over nodes: on a GPU engine/ranks/ranks_pack_gpu.cu, on a CPU
+// rank_exchange. Ranks that are all on CPUs speak by message.hpp, which has what fetching and the top tree need.
 //
 // Push, as essential_tree.hpp: of every node that a box of the other rank's domain refuses the children are sent, of
 // every leaf so refused the particles (of a heap of equal points its one sum). The sender sends its root and
 // all children of opened nodes; numbered in their order they stand in level order with the children of a node
 // together, as in any tree. The receiver puts the trees of all senders below a root of its own, which no
 // group accepts, and has one more tree, which the walk and the kernels of its own tree serve. The arithmetic
-// of the test is that of the walk on the device (lists/walk_gpu.cuh), and monotone in the target: what a
+// of the test is that of the walks (lists/walk_gpu.cuh, lists/walk.cpp), and monotone in the target: what a
 // box accepts, every group in it accepts. Compiled without fused multiply-adds.
 #pragma once
 
@@ -24,6 +25,9 @@ namespace graft::essential {
 
 /// What a message tells of nodes: enough for the estimate of accelerations, or all.
 enum class RankContent : int32_t { masses = 0, all = 1 };
+
+/// Levels of a tree that travels: what a GPU's walk has a stack for (tree::max_device_levels).
+inline constexpr int most_sent_levels = 96;
 
 /// First and by itself: sizes of a message, and what the receiver's host must know of the tree in it.
 struct RankHeader {
