@@ -74,8 +74,10 @@ struct Normal { // A^T A and A^T b of scaled columns
             double slope = right[i];
             for (size_t j = 0; j < n; ++j)
                 slope -= matrix[i * n + j] * x[j];
-            if (!barred[i] && scale[i] > 0 && slope > most * std::sqrt(1 + right[i] * right[i]))
-                best = i, most = slope;
+            if (!barred[i] && scale[i] > 0 && slope > most * std::sqrt(1 + right[i] * right[i])) {
+                best = i;
+                most = slope;
+            }
         }
         return best;
     }
@@ -92,12 +94,16 @@ void step_back(std::vector<bool>& used, std::vector<double>& x, const std::vecto
     double step = 1;
     size_t first = x.size();
     for (size_t i = 0; i < x.size(); ++i)
-        if (used[i] && wanted[i] <= 0 && x[i] / (x[i] - wanted[i]) <= step)
-            step = x[i] / (x[i] - wanted[i]), first = i;
+        if (used[i] && wanted[i] <= 0 && x[i] / (x[i] - wanted[i]) <= step) {
+            step = x[i] / (x[i] - wanted[i]);
+            first = i;
+        }
     for (size_t i = 0; i < x.size(); ++i)
         x[i] = used[i] ? x[i] + step * (wanted[i] - x[i]) : 0;
-    if (first < x.size())
-        used[first] = false, x[first] = 0;
+    if (first < x.size()) {
+        used[first] = false;
+        x[first] = 0;
+    }
 }
 
 } // namespace

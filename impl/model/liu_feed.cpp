@@ -53,8 +53,11 @@ PaperFeedTimes paper_feed_times(const PaperFeedWork& work, double buffer, const 
 std::vector<PaperBuffer> rank_paper_buffers(const PaperFeedWork& work, const PaperFeedHost& host,
                                             const PaperGpu& gpu) {
     std::vector<PaperBuffer> list;
-    for (double buffer = least_buffer; buffer <= most_buffer; buffer *= 2)
+    double buffer = least_buffer;
+    while (buffer <= most_buffer) {
         list.push_back({buffer, paper_feed_times(work, buffer, host, gpu)});
+        buffer *= 2;
+    }
     std::stable_sort(list.begin(), list.end(), [](const PaperBuffer& a, const PaperBuffer& b) {
         return a.times.total_s() < b.times.total_s();
     });

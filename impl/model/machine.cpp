@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 
@@ -72,7 +73,7 @@ constexpr MachineKey near_phase(const char* name, const char* unit, const char* 
             most_near_layouts};
 }
 
-const MachineKey keys[] = {
+constexpr MachineKey keys[] = {
     text("name", "of the machine, for tables", &Machine::name),
     text("cpu.name", "of the processor", &Machine::cpu_name),
     cpu<&Cpu::cores>("cpu.cores", "cores", "of the node"),
@@ -284,7 +285,9 @@ int index_in(const MachineKey& key, std::string_view name) {
     const std::string_view digits = name.substr(at, name.size() - pattern.size() + 1);
     if (digits.empty() || digits.size() > 2 || digits.find_first_not_of("0123456789") != digits.npos)
         return -1;
-    return std::atoi(std::string(digits).c_str());
+    int index = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    return index;
 }
 
 double parse(std::string_view key, std::string_view text) {

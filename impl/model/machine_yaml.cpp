@@ -4,8 +4,6 @@
 
 #include "core/error.hpp"
 
-#include <algorithm>
-
 namespace graft::model {
 
 namespace {

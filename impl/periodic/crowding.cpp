@@ -25,7 +25,9 @@ Crowding PeriodicSum::find_crowding(comm::Communicator& comm, const particles::P
             const int64_t i = k * problem.n / count;
             const geometry::Vec3 f = lattice_.fractions(problem.x[i], problem.y[i], problem.z[i]);
             double* const to = sample_.data() + 4 * (comm.rank() * room + k);
-            to[0] = f.x, to[1] = f.y, to[2] = f.z;
+            to[0] = f.x;
+            to[1] = f.y;
+            to[2] = f.z;
             to[3] = static_cast<double>(problem.n) / static_cast<double>(count);
         }
     });
@@ -40,12 +42,16 @@ Crowding PeriodicSum::find_crowding(comm::Communicator& comm, const particles::P
         for (int64_t k = 0; k < sample_size && at[3] > 0; ++k) {
             const double* const from = sample_.data() + 4 * k;
             const int step = k == t ? -1 : crowding_step(crowding, at, from);
-            if (step >= 0)
-                within[step] += at[3] * from[3], met[step] += from[3] > 0;
+            if (step >= 0) {
+                within[step] += at[3] * from[3];
+                met[step] += from[3] > 0;
+            }
         }
     }
-    for (int k = Crowding::steps - 1; k > 0; --k) // a smaller radius is within the larger ones
-        within[k - 1] += within[k], met[k - 1] += met[k];
+    for (int k = Crowding::steps - 1; k > 0; --k) { // a smaller radius is within the larger ones
+        within[k - 1] += within[k];
+        met[k - 1] += met[k];
+    }
     const double density = static_cast<double>(all_particles) / lattice_.volume();
     crowding.factor.assign(Crowding::steps, 1.0);
     for (size_t k = 0; k < Crowding::steps; ++k) {

@@ -97,7 +97,7 @@ std::vector<Leaves> possible_leaves(const EwaldProblem& p) {
     std::vector<Leaves> list;
     const bool crowded = p.crowding.largest > 0 && p.crowding.at(0.1 * p.crowding.largest) > 4;
     double edge = std::max({p.lattice.edge[0], p.lattice.edge[1], p.lattice.edge[2]}) / spacing;
-    for (; !crowded && edge * edge * edge > fewest; edge /= 2) {
+    while (!crowded && edge * edge * edge > fewest) {
         const double count = edge * edge * edge, spread = 3 * std::sqrt(count);
         const bool direct = count < p.cells.direct; // only those around them are summed as cells
         if (given > 0 && count <= given) {          // such cells are leaves
@@ -106,6 +106,7 @@ std::vector<Leaves> possible_leaves(const EwaldProblem& p) {
         }
         if (given == 0 && count <= most)
             list.push_back({direct ? 2 * edge : edge, static_cast<int>(count + spread)});
+        edge /= 2;
     }
     if (list.empty())
         list.push_back({std::cbrt(0.4 * (given > 0 ? given : 32)), given > 0 ? static_cast<int>(given) : 32});
@@ -157,8 +158,12 @@ Found cheapest(const EwaldProblem& p, double width, double error, const std::vec
         double work = p.pair_cost * pairs_of(p, split.cutoff);
         const double most = worth_it * work;
         for (size_t k = 0; leaves != nullptr && k < leaves->size(); ++k)
-            if (const double one = cell_work(p, split.cutoff, (*leaves)[k].edge); one < std::min(work, most))
-                work = one, split.cells = true, split.leaf = (*leaves)[k].most;
+            if (const double one = cell_work(p, split.cutoff, (*leaves)[k].edge);
+                one < std::min(work, most)) {
+                work = one;
+                split.cells = true;
+                split.leaf = (*leaves)[k].most;
+            }
         const double cost = work + waves_of(p, split.largest_wave);
         if ((split.cells || leaves == nullptr) && (best.cost < 0 || cost < best.cost))
             best = {split, cost};

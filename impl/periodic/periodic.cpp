@@ -60,7 +60,9 @@ geometry::Lattice PeriodicSum::lattice_of(const settings::Settings& s) {
         lattice.lower[a] = s.box_lower[a];
         lattice.edge[a] = s.box_upper[a] - s.box_lower[a];
     }
-    lattice.xy = s.box_tilt[0], lattice.xz = s.box_tilt[1], lattice.yz = s.box_tilt[2];
+    lattice.xy = s.box_tilt[0];
+    lattice.xz = s.box_tilt[1];
+    lattice.yz = s.box_tilt[2];
     return lattice;
 }
 
@@ -73,7 +75,8 @@ EwaldProblem PeriodicSum::problem_of(const settings::Settings& settings, const g
     p.accuracy = accuracy_of(settings);
     p.alpha = settings.ewald_alpha;
     p.least_cutoff = least_cutoff(settings, longest, lattice);
-    p.leaf = settings.leaf, p.group = settings.group;
+    p.leaf = settings.leaf;
+    p.group = settings.group;
     return p;
 }
 
@@ -88,15 +91,18 @@ PeriodicSum::Totals PeriodicSum::find_totals(comm::Communicator& comm, const set
         const double q = problem.charge[i];
         const double length =
             problem.per_particle_softening ? problem.softening[i] : (one ? settings.softening_length : 0);
-        sums[0] += q, sums[1] += q * q;
-        sums[2] += std::abs(q), sums[3] += std::abs(q) * length * length;
+        sums[0] += q;
+        sums[1] += q * q;
+        sums[2] += std::abs(q);
+        sums[3] += std::abs(q) * length * length;
         box.include(problem.x[i], problem.y[i], problem.z[i]);
         most = std::max(most, length);
     }
     comm.allreduce(sums, 4, comm::Operation::sum);
     double corners[13] = {most};
     for (int a = 0; a < 3; ++a) {
-        corners[1 + a] = corners[7 + a] = -box.lower[a], corners[4 + a] = corners[10 + a] = box.upper[a];
+        corners[1 + a] = corners[7 + a] = -box.lower[a];
+        corners[4 + a] = corners[10 + a] = box.upper[a];
         if (a == settings.open_axis || (settings.wire_axis >= 0 && a != settings.wire_axis))
             find_extent(problem, a, box, corners[7 + a], corners[10 + a]);
     }
@@ -106,8 +112,10 @@ PeriodicSum::Totals PeriodicSum::find_totals(comm::Communicator& comm, const set
                   problem.per_particle_softening ? mean
                                                  : settings.softening_length * settings.softening_length};
     for (int a = 0; a < 3; ++a) {
-        sources_.lower[a] = -corners[1 + a], sources_.upper[a] = corners[4 + a];
-        totals.lower[a] = -corners[7 + a], totals.upper[a] = corners[10 + a];
+        sources_.lower[a] = -corners[1 + a];
+        sources_.upper[a] = corners[4 + a];
+        totals.lower[a] = -corners[7 + a];
+        totals.upper[a] = corners[10 + a];
     }
     return totals;
 }
@@ -210,12 +218,16 @@ settings::Settings PeriodicSum::tree_settings(const settings::Settings& settings
     settings::Settings s = settings;
     if (replicas_) {
         s.periodic = s.has_box = false; // to the tree, an open box of which there are several
-        if (!settings.tuned)
-            s.leaf = settings::Settings().leaf, s.group = settings::Settings().group;
-    } else if (!split_.cells)
+        if (!settings.tuned) {
+            s.leaf = settings::Settings().leaf;
+            s.group = settings::Settings().group;
+        }
+    } else if (!split_.cells) {
         s.theta = 0;
-    else if (!settings.tuned)
-        s.leaf = split_.leaf, s.group = cell_group;
+    } else if (!settings.tuned) {
+        s.leaf = split_.leaf;
+        s.group = cell_group;
+    }
     return s;
 }
 
@@ -242,7 +254,8 @@ void PeriodicSum::images(const geometry::Box& targets, const geometry::Box& sour
             extent += 0.5 * std::abs(g[c]) * (targets.edge(c) + sources.edge(c));
             middle += g[c] * (sources.centre(c) - targets.centre(c));
         }
-        reach[a] = extent, centre[a] = middle;
+        reach[a] = extent;
+        centre[a] = middle;
     }
     int from[3], to[3];
     for (int a = 0; a < 3; ++a) {

@@ -48,8 +48,11 @@ namespace graft::periodic {
 
 /// Adds half of shift (x) force, symmetrised.
 inline void add_image_virial(const geometry::Vec3& s, const double* f, double (&sum)[6]) {
-    sum[0] += 0.5 * s.x * f[0], sum[1] += 0.5 * s.y * f[1], sum[2] += 0.5 * s.z * f[2];
-    sum[3] += 0.25 * (s.x * f[1] + s.y * f[0]), sum[4] += 0.25 * (s.x * f[2] + s.z * f[0]);
+    sum[0] += 0.5 * s.x * f[0];
+    sum[1] += 0.5 * s.y * f[1];
+    sum[2] += 0.5 * s.z * f[2];
+    sum[3] += 0.25 * (s.x * f[1] + s.y * f[0]);
+    sum[4] += 0.25 * (s.x * f[2] + s.z * f[0]);
     sum[5] += 0.25 * (s.y * f[2] + s.z * f[1]);
 }
 

@@ -28,7 +28,8 @@ GRAFT_HD inline PlummerWave plummer_wave(const ExponentialNodes& nodes, double e
     PlummerWave sum{0, 0};
     for (int i = 0; i < ExponentialNodes::count; ++i) {
         const double w = 1 + nodes.y[i] / kappa, value = nodes.weight[i] * std::exp(-eta / w);
-        sum.factor += value, sum.moment += value * w;
+        sum.factor += value;
+        sum.moment += value * w;
     }
     return sum;
 }

@@ -23,10 +23,12 @@ double in_steps(double length) {
 void PeriodicSum::find_extent(const particles::Problem& problem, int axis, const geometry::Box& sources, double& lower,
                               double& upper) {
     const core::Buffer<double>* const points[3] = {&problem.point_x, &problem.point_y, &problem.point_z};
-    lower = -sources.lower[axis], upper = sources.upper[axis];
+    lower = -sources.lower[axis];
+    upper = sources.upper[axis];
     for (int64_t i = 0; problem.points && i < points[axis]->size(); ++i) {
         const double at = (*points[axis])[i];
-        lower = std::max(lower, -at), upper = std::max(upper, at);
+        lower = std::max(lower, -at);
+        upper = std::max(upper, at);
     }
 }
 
@@ -50,7 +52,8 @@ geometry::Lattice PeriodicSum::slab_lattice(const settings::Settings& settings, 
 
 /// The box of a slab becomes that of its particles and a vacuum that is as wide as the accuracy wants.
 void PeriodicSum::widen(const settings::Settings& settings, const Totals& totals) {
-    open_axis_ = settings.open_axis, wire_axis_ = settings.wire_axis;
+    open_axis_ = settings.open_axis;
+    wire_axis_ = settings.wire_axis;
     for (int a = 0; a < 3; ++a)
         middle_[a] = 0.5 * totals.lower[a] + 0.5 * totals.upper[a];
     if (wire_axis_ >= 0)
@@ -67,13 +70,17 @@ void PeriodicSum::widen_wire(const settings::Settings& settings, const Totals& t
         std::max(totals.longest, lattice_.edge[wire_axis_] / (2 * pi) * std::log(10 / accuracy_of(settings)));
     double widest = 0, diagonal = 0;
     for (int a = 0; a < 3; ++a)
-        if (const double extent = totals.upper[a] - totals.lower[a]; a != wire_axis_)
-            widest = std::max(widest, extent), diagonal = std::hypot(diagonal, extent);
+        if (const double extent = totals.upper[a] - totals.lower[a]; a != wire_axis_) {
+            widest = std::max(widest, extent);
+            diagonal = std::hypot(diagonal, extent);
+        }
     const double edge = in_steps(std::max(widest + gap, diagonal / WireImages::most_reach));
     wire_reach_ = diagonal / edge;
     for (int a = 0; a < 3; ++a)
-        if (a != wire_axis_)
-            lattice_.edge[a] = edge, lattice_.lower[a] = totals.lower[a];
+        if (a != wire_axis_) {
+            lattice_.edge[a] = edge;
+            lattice_.lower[a] = totals.lower[a];
+        }
 }
 
 /// Collective. Moments of charge across a slab or a wire.
@@ -88,7 +95,8 @@ void PeriodicSum::find_moments(comm::Communicator& comm, const settings::Setting
     const core::Buffer<double>* const axes[3] = {&problem.x, &problem.y, &problem.z};
     for (int64_t i = 0; i < problem.n; ++i) {
         const double z = (*axes[open_axis_])[i] - middle_[open_axis_];
-        moments_[0] += problem.charge[i] * z, moments_[1] += problem.charge[i] * z * z;
+        moments_[0] += problem.charge[i] * z;
+        moments_[1] += problem.charge[i] * z * z;
     }
     comm.allreduce(moments_, 2, comm::Operation::sum);
 }

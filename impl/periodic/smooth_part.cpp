@@ -25,7 +25,9 @@ void PeriodicSum::find_fractions(const backend::Executor& executor, int64_t coun
         values->resize(count);
     executor.for_each(count, [&](int64_t i) {
         const geometry::Vec3 f = lattice_.fractions(x[i], y[i], z[i]);
-        places_.f1[i] = f.x, places_.f2[i] = f.y, places_.f3[i] = f.z;
+        places_.f1[i] = f.x;
+        places_.f2[i] = f.y;
+        places_.f3[i] = f.z;
     });
 }
 

@@ -16,7 +16,8 @@ ExponentialNodes make_nodes() {
     ExponentialNodes nodes;
     for (int i = 0; i < ExponentialNodes::count; ++i) {
         const double t = begin + i * step, inner = std::exp(-t), y = std::exp(t - inner);
-        nodes.y[i] = y, nodes.weight[i] = step * y * (1 + inner) * std::exp(-y);
+        nodes.y[i] = y;
+        nodes.weight[i] = step * y * (1 + inner) * std::exp(-y);
     }
     return nodes;
 }

@@ -40,7 +40,9 @@ int last_term(double reach, double accuracy) {
 
 void WireImages::prepare(comm::Communicator& comm, const particles::Problem& problem, int axis, double period,
                          double edge, const double (&middle)[3], double reach, double accuracy) {
-    axis_ = axis, period_ = period, edge_ = edge;
+    axis_ = axis;
+    period_ = period;
+    edge_ = edge;
     std::copy_n(middle, 3, middle_);
     const int most = last_term(reach, accuracy);
     const auto size = static_cast<size_t>(most) + 1;
@@ -54,8 +56,10 @@ void WireImages::prepare(comm::Communicator& comm, const particles::Problem& pro
             const Complex u(((*axes[a])[i] - middle[a]) / edge, ((*axes[b])[i] - middle[b]) / edge);
             Complex power = problem.charge[i];
             sums[2 * size] += problem.charge[i] * std::norm(u);
-            for (size_t m = 0; m < size; ++m, power *= u)
-                sums[2 * m] += power.real(), sums[2 * m + 1] += power.imag();
+            for (size_t m = 0; m < size; ++m, power *= u) {
+                sums[2 * m] += power.real();
+                sums[2 * m + 1] += power.imag();
+            }
         }
     });
     comm.allreduce(sums.data(), static_cast<int64_t>(sums.size()), comm::Operation::sum);
@@ -92,8 +96,10 @@ void WireImages::take_off(const particles::Problem& problem, bool with_potential
         const int64_t i = origin != nullptr ? origin[k] : k;
         const Complex u(((*from[a])[i] - middle_[a]) / edge_, ((*from[b])[i] - middle_[b]) / edge_);
         Complex value = 0, slope = 0;
-        for (size_t p = terms_.size(); p-- > 0;)
-            slope = slope * u + value, value = value * u + terms_[p];
+        for (size_t p = terms_.size(); p-- > 0;) {
+            slope = slope * u + value;
+            value = value * u + terms_[p];
+        }
         const Complex flat = charge * u - moments_[1]; // half the gradient of sum q |u - v|^2
         (*to[a])[k] -= by_edge * 2 * (pi * flat.real() + slope.real());
         (*to[b])[k] -= by_edge * 2 * (pi * flat.imag() - slope.imag());

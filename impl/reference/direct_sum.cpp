@@ -72,7 +72,9 @@ void direct_sum(const Points& sources, const double* charge, const Points& targe
             z.add(charge[j] * f.force * dz);
             potential.add(charge[j] * f.potential);
         }
-        field.ax[i] = x.value(), field.ay[i] = y.value(), field.az[i] = z.value();
+        field.ax[i] = x.value();
+        field.ay[i] = y.value();
+        field.az[i] = z.value();
         if (field.potential != nullptr)
             field.potential[i] = potential.value();
     });

@@ -151,8 +151,12 @@ struct Sum {
     Vector a;
     Real potential = 0, virial[6] = {};
     void add_virial(Real f, const Vector& d) {
-        virial[0] += f * d.x * d.x, virial[1] += f * d.y * d.y, virial[2] += f * d.z * d.z;
-        virial[3] += f * d.x * d.y, virial[4] += f * d.x * d.z, virial[5] += f * d.y * d.z;
+        virial[0] += f * d.x * d.x;
+        virial[1] += f * d.y * d.y;
+        virial[2] += f * d.z * d.z;
+        virial[3] += f * d.x * d.y;
+        virial[4] += f * d.x * d.z;
+        virial[5] += f * d.y * d.z;
     }
 };
 
@@ -270,7 +274,8 @@ void ewald_sum(const Cell& cell, const Points& sources, const double* charge, co
             sum.a = plus(sum.a, times(-value.imag(), wave.k));
         }
         sum.potential += background;
-        field.ax[i] = static_cast<double>(sum.a.x), field.ay[i] = static_cast<double>(sum.a.y),
+        field.ax[i] = static_cast<double>(sum.a.x);
+        field.ay[i] = static_cast<double>(sum.a.y);
         field.az[i] = static_cast<double>(sum.a.z);
         if (field.potential != nullptr)
             field.potential[i] = static_cast<double>(sum.potential);

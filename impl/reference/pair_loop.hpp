@@ -24,7 +24,8 @@ void sum_pairs(const Points& sources, const double* charge, const Points& target
         for (int64_t j = 0; j < sources.count; ++j)
             add(charge[j], Real(targets.x[i]) - sources.x[j], Real(targets.y[i]) - sources.y[j],
                 Real(targets.z[i]) - sources.z[j], sum);
-        field.ax[i] = static_cast<double>(sum.x), field.ay[i] = static_cast<double>(sum.y),
+        field.ax[i] = static_cast<double>(sum.x);
+        field.ay[i] = static_cast<double>(sum.y);
         field.az[i] = static_cast<double>(sum.z);
         if (field.potential != nullptr)
             field.potential[i] = static_cast<double>(sum.potential);

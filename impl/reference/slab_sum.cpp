@@ -22,8 +22,10 @@ Plane plane_of(const double (&a)[2], const double (&b)[2]) {
     const Real cross = p.edge[0][0] * p.edge[1][1] - p.edge[0][1] * p.edge[1][0];
     p.area = std::abs(cross);
     p.alpha = 2.5L / std::sqrt(p.area);
-    p.dual[0][0] = p.edge[1][1] / cross, p.dual[0][1] = -p.edge[1][0] / cross;
-    p.dual[1][0] = -p.edge[0][1] / cross, p.dual[1][1] = p.edge[0][0] / cross;
+    p.dual[0][0] = p.edge[1][1] / cross;
+    p.dual[0][1] = -p.edge[1][0] / cross;
+    p.dual[1][0] = -p.edge[0][1] / cross;
+    p.dual[1][1] = p.edge[0][0] / cross;
     for (int c = 0; c < 2; ++c) {
         p.images[c] =
             static_cast<int>(std::ceil(enough / p.alpha * std::hypot(p.dual[c][0], p.dual[c][1]))) + 1;
@@ -50,7 +52,9 @@ void add_images(const Plane& p, Real q, Real x, Real y, Real z, LongSum& sum) {
             const Real potential = std::erfc(p.alpha * r) / r;
             const Real force = q * (potential + peak * std::exp(-p.alpha * p.alpha * r * r)) / (r * r);
             sum.potential += q * potential;
-            sum.x -= force * dx, sum.y -= force * dy, sum.z -= force * z;
+            sum.x -= force * dx;
+            sum.y -= force * dy;
+            sum.z -= force * z;
         }
 }
 
@@ -69,7 +73,8 @@ void add_waves(const Plane& p, Real q, Real x, Real y, Real z, LongSum& sum) {
             const Real cosine = std::cos(kx * x + ky * y), sine = std::sin(kx * x + ky * y),
                        weight = q * pi / p.area;
             sum.potential += weight / k * cosine * (up + down);
-            sum.x -= weight / k * sine * kx * (up + down), sum.y -= weight / k * sine * ky * (up + down);
+            sum.x -= weight / k * sine * kx * (up + down);
+            sum.y -= weight / k * sine * ky * (up + down);
             sum.z += weight * cosine * (up - down);
         }
     const Real u = p.alpha * z;

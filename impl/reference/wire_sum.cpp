@@ -17,7 +17,9 @@ void add_image(Real q, Real x, Real y, Real z, LongSum& sum) {
         return;
     const Real cube = q / (r * r * r);
     sum.potential += q / r;
-    sum.x -= cube * x, sum.y -= cube * y, sum.z -= cube * z;
+    sum.x -= cube * x;
+    sum.y -= cube * y;
+    sum.z -= cube * z;
 }
 
 /// The images beyond z, which is half a period after the last that was summed; `up`: 1 for those below the
@@ -29,7 +31,8 @@ void add_tail(Real h, Real q, Real x, Real y, Real z, Real up, LongSum& sum) {
         q * (-std::log((z + r) / h) / h - one * z / r3 - three * (9 * z * s - 15 * z * z * z) / r7);
     const Real across =
         -1 / (h * r * (z + r)) + one * 3 * z / r5 - three * (105 * z * z * z - 45 * z * s) / r9;
-    sum.x += q * x * across, sum.y += q * y * across;
+    sum.x += q * x * across;
+    sum.y += q * y * across;
     sum.z += up * q *
              (-1 / (h * r) + one * (3 * z * z - s) / r5 -
               three * (105 * z * z * z * z - 90 * z * z * s + 9 * s * s) / r9);

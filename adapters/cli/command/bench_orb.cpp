@@ -101,6 +101,7 @@ std::vector<PointRecord> make_block(const Arguments& arguments, std::int64_t n, 
     const std::int64_t threads =
         std::clamp<std::int64_t>(count / least, 1, std::thread::hardware_concurrency());
     std::vector<std::thread> workers;
+    workers.reserve(static_cast<std::size_t>(threads));
     for (std::int64_t t = 0; t < threads; ++t) {
         workers.emplace_back([&, from = count * t / threads, to = count * (t + 1) / threads] {
             for (std::int64_t i = from; i < to; ++i) {

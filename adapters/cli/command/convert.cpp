@@ -127,6 +127,7 @@ int convert_command(const Words& words) {
     const Snapshot snapshot =
         read_snapshot_file(in, from ? std::optional(parse_format(*from)) : std::nullopt);
     std::vector<std::string> losses;
+    losses.reserve(snapshot.left_out.size());
     for (const std::string& name : snapshot.left_out) {
         losses.push_back(name + " is not known here and is left out");
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "command/engine.hpp"
 
-#include "command/arguments.hpp"
 #include "command/arrays.hpp"
 #include "snapshot/error.hpp"
 

@@ -4,7 +4,6 @@
 #include "command/arguments.hpp"
 #include "ic/initial_conditions.hpp"
 #include "ic/solar_system.hpp"
-#include "snapshot/error.hpp"
 #include "snapshot/metadata.hpp"
 
 namespace graft::cli {

@@ -4,7 +4,6 @@
 #include "command/commands.hpp"
 #include "command/engine.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -105,7 +104,7 @@ int simulate_command(const Words& words) {
     }
     std::string yaml;
     for (const auto& [key, value] : values) {
-        yaml += key + ": " + value + "\n";
+        yaml.append(key).append(": ").append(value).append("\n");
     }
     const Engine engine(arguments.text("library").value_or(""));
     const std::string json = engine.run_study("simulate", yaml);

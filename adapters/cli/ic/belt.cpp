@@ -12,7 +12,6 @@
 #include "ic/kepler.hpp"
 #include "ic/random.hpp"
 #include "ic/solar_system.hpp"
-#include "snapshot/metadata.hpp"
 
 #include <cmath>
 #include <numbers>

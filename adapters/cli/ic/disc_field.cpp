@@ -49,8 +49,10 @@ DiscField::DiscField(const DiscShape& shape, double softening, double outer)
     // J_1(k outer) needs several points a wave; beyond k = 60/R_d the integrand has fallen below 1e-5 of its
     // peak.
     const double step = std::min(0.02 / shape.scale, 0.3 / outer);
-    for (double k = 0.5 * step; k < 60.0 / shape.scale; k += step) { // midpoint rule
+    double k = 0.5 * step; // midpoint rule
+    while (k < 60.0 / shape.scale) {
         add_wave(k, step, shape, softening);
+        k += step;
     }
 }
 

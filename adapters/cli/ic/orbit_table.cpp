@@ -6,7 +6,6 @@
 #include "snapshot/error.hpp"
 #include "snapshot/file_io.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <numbers>

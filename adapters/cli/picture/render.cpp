@@ -197,14 +197,14 @@ void draw_colour_bar(Image& image, const Layout& layout, const PictureScale& sca
     const double right = 2.0 * layout.panel + layout.gap - 1.5 * layout.letter;
     const double top = layout.panel + 0.8 * layout.letter;
     const double bottom = top + 0.8 * layout.letter;
-    for (double x = std::round(left); x < right; x += 1.0) {
-        for (double y = std::round(top); y < bottom; y += 1.0) {
-            image.set(static_cast<std::size_t>(x), static_cast<std::size_t>(y),
-                      ramp((x - left) / (right - left)));
+    for (auto x = static_cast<std::size_t>(std::round(left)); static_cast<double>(x) < right; ++x) {
+        const Colour colour = ramp((static_cast<double>(x) - left) / (right - left));
+        for (auto y = static_cast<std::size_t>(std::round(top)); static_cast<double>(y) < bottom; ++y) {
+            image.set(x, y, colour);
         }
     }
     const double base = bottom + 1.9 * layout.letter;
-    for (double tick = std::ceil(scale.log_low); tick <= scale.log_high; tick += 1.0) {
+    for (int tick = static_cast<int>(std::ceil(scale.log_low)); tick <= scale.log_high; ++tick) {
         const double x = left + (tick - scale.log_low) / (scale.log_high - scale.log_low) * (right - left);
         image.stroke(x, bottom, x, bottom + 0.4 * layout.letter, 1.2, ink);
         const double end = image.text(x - 0.8 * layout.letter, base, 0.8 * layout.letter, "10", ink);

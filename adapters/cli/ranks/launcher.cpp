@@ -42,7 +42,7 @@ std::string mpi_family(const std::string& choice) {
 int rank_by_environment() {
     for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "PMI_ID"}) {
         if (has_variable(name)) {
-            return std::atoi(std::getenv(name));
+            return static_cast<int>(std::strtol(std::getenv(name), nullptr, 10));
         }
     }
     return 0;

@@ -6,7 +6,6 @@
 #include "simulation/progress.hpp"
 #include "snapshot/error.hpp"
 #include "snapshot/formats.hpp"
-#include "snapshot/metadata.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -5,7 +5,6 @@
 #include "snapshot/file_io.hpp"
 #include "snapshot/metadata.hpp"
 
-#include <bit>
 #include <cstring>
 #include <type_traits>
 

@@ -291,7 +291,8 @@ Snapshot read_csv(std::string_view text, const std::string& where) {
 std::string encode_csv(const Snapshot& s) {
     std::string text = "# graft snapshot\n";
     for (const auto& [key, value] : metadata_of(s)) {
-        std::string line = "# " + key + " = " + value;
+        std::string line = "# ";
+        line.append(key).append(" = ").append(value);
         std::replace(line.begin(), line.end(), '\n', ' ');
         text += line + "\n";
     }

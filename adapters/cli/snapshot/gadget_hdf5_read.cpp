@@ -183,7 +183,7 @@ void name_left_out(hid_t file, Snapshot& s) {
             const Handle group(H5Gopen2(file, name.c_str(), H5P_DEFAULT), H5Gclose);
             for (const std::string& field : names_in(group)) {
                 if (std::ranges::find(known_fields, field) == std::end(known_fields)) {
-                    s.left_out.push_back(name + "/" + field);
+                    s.left_out.push_back(std::string(name).append("/").append(field));
                 }
             }
         } else if (name != "Header" && name != "Graft" && (name != "Units" || !exists(file, "Graft"))) {

@@ -7,7 +7,6 @@
 #include "snapshot/metadata.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace graft::cli {
 
@@ -75,7 +74,8 @@ void write_own(hid_t file, const Snapshot& s, const std::string& where) {
     // One text, not an attribute each: to list attributes is what corrupt files crash HDF5 1.10 with.
     std::string text;
     for (const auto& [key, value] : metadata_of(s)) {
-        std::string line = key + " = " + value;
+        std::string line = key;
+        line.append(" = ").append(value);
         std::replace(line.begin(), line.end(), '\n', ' ');
         text += line + "\n";
     }

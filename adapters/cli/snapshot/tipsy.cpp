@@ -123,7 +123,7 @@ float narrow(double value, const char* field) {
 }
 
 void write_record(std::vector<std::byte>& to, const Snapshot& s, std::size_t i, ByteOrder order,
-                  int zeros_before, int zeros_after) {
+                  std::size_t zeros_before, std::size_t zeros_after) {
     const double eps = s.softening.empty() ? s.suggested_softening : s.softening[i];
     const auto put = [&](double value, const char* field) { store_number(to, narrow(value, field), order); };
     put(s.mass[i], "mass");
@@ -133,9 +133,9 @@ void write_record(std::vector<std::byte>& to, const Snapshot& s, std::size_t i, 
     put(s.vx[i], "vx");
     put(s.vy[i], "vy");
     put(s.vz[i], "vz");
-    to.insert(to.end(), static_cast<std::size_t>(4 * zeros_before), std::byte{0});
+    to.insert(to.end(), 4 * zeros_before, std::byte{0});
     put(eps, "softening");
-    to.insert(to.end(), static_cast<std::size_t>(4 * zeros_after), std::byte{0});
+    to.insert(to.end(), 4 * zeros_after, std::byte{0});
 }
 
 enum class Kind { Gas, Dark, Star };
@@ -215,7 +215,7 @@ std::vector<std::byte> encode_tipsy(const Snapshot& s, ByteOrder order) {
     write_header(bytes, s, counts, order);
     const struct {
         Kind kind;
-        int zeros_before, zeros_after;
+        std::size_t zeros_before, zeros_after;
     } passes[] = {{Kind::Gas, 2, 2}, {Kind::Dark, 0, 1}, {Kind::Star, 2, 1}};
     for (const auto& pass : passes) {
         for (std::size_t i = 0; i < s.size(); ++i) {

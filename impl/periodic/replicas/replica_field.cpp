@@ -11,7 +11,6 @@ namespace graft::periodic {
 
 namespace {
 
-constexpr double pi = 3.14159265358979323846;
 constexpr int64_t block = 4096;
 constexpr int64_t sampled = 128; // targets of a rank
 
@@ -38,16 +37,23 @@ void FarImages::sum(comm::Communicator& comm, const backend::Executor& executor,
                 const double q = problem.charge[i], x = (problem.x[i] - centre_.x) / unit_,
                              y = (problem.y[i] - centre_.y) / unit_, z = (problem.z[i] - centre_.z) / unit_;
                 solid_harmonics(-x, -y, -z, order_, r);
-                for (int k = 0; k < used; ++k)
-                    s[2 * k] += q * r[k].real(), s[2 * k + 1] += q * r[k].imag();
+                for (int k = 0; k < used; ++k) {
+                    s[2 * k] += q * r[k].real();
+                    s[2 * k + 1] += q * r[k].imag();
+                }
                 double* const t = s + 2 * terms;
-                t[0] += q, t[1] += q * x, t[2] += q * y, t[3] += q * z, t[4] += q * (x * x + y * y + z * z);
+                t[0] += q;
+                t[1] += q * x;
+                t[2] += q * y;
+                t[3] += q * z;
+                t[4] += q * (x * x + y * y + z * z);
             }
         });
         for (int64_t b = 1; b < blocks; ++b)
             for (int64_t k = 0; k < width; ++k)
                 sums[static_cast<size_t>(k)] += sums[static_cast<size_t>(b * width + k)];
-        moments_.resize(terms), polynomial_.resize(terms);
+        moments_.resize(terms);
+        polynomial_.resize(terms);
     });
     comm.allreduce(sums.data(), width, comm::Operation::sum);
     for (size_t k = 0; k < terms; ++k)
@@ -85,9 +91,12 @@ FarImages::Field FarImages::at_point(const Complex* polynomial, double x, double
                 continue;
             const Complex* const above = polynomial + harmonic_at(l + 1, m);
             field.z += twice * real(above[0], one);
-            field.x -= real(above[1], one), field.y += imaginary(above[1], one);
-            if (m > 0)
-                field.x += real(above[-1], one), field.y += imaginary(above[-1], one);
+            field.x -= real(above[1], one);
+            field.y += imaginary(above[1], one);
+            if (m > 0) {
+                field.x += real(above[-1], one);
+                field.y += imaginary(above[-1], one);
+            }
         }
     return field;
 }
@@ -95,8 +104,9 @@ FarImages::Field FarImages::at_point(const Complex* polynomial, double x, double
 /// With the background; in units of unit_.
 FarImages::Field FarImages::at_target(const geometry::Vec3& p) const {
     Field f = at_point(polynomial_.data(), p.x, p.y, p.z);
-    const double half = 2 * pi / 3 * unit_ * unit_ * unit_ / lattice_->volume();
-    f.x += 2 * half * (charge_ * p.x - square_[0]), f.y += 2 * half * (charge_ * p.y - square_[1]);
+    const double half = background_;
+    f.x += 2 * half * (charge_ * p.x - square_[0]);
+    f.y += 2 * half * (charge_ * p.y - square_[1]);
     f.z += 2 * half * (charge_ * p.z - square_[2]);
     f.potential += half * (charge_ * (p.x * p.x + p.y * p.y + p.z * p.z) -
                            2 * (p.x * square_[0] + p.y * square_[1] + p.z * square_[2]) + square_[3]);
@@ -108,7 +118,9 @@ void FarImages::add(const backend::Executor& executor, const particles::Problem&
     const double square = 1 / (unit_ * unit_);
     executor.for_each(problem.target_count(), [&](int64_t k) {
         const Field f = at_target(place(problem, origin != nullptr ? origin[k] : k));
-        field.ax[k] += f.x * square, field.ay[k] += f.y * square, field.az[k] += f.z * square;
+        field.ax[k] += f.x * square;
+        field.ay[k] += f.y * square;
+        field.az[k] += f.z * square;
         if (with_potential)
             field.potential[k] += f.potential / unit_;
     });
@@ -158,10 +170,9 @@ void FarImages::lattice_strain(double (&virial)[6]) const {
                        (moved[harmonic_at(l, m)] * moments_[static_cast<size_t>(harmonic_at(l, m))]).real();
         virial[c] = 0.5 * sum / unit_;
     }
-    const double half = 2 * pi / 3 * unit_ * unit_ * unit_ / lattice_->volume();
     const double squares = square_[0] * square_[0] + square_[1] * square_[1] + square_[2] * square_[2];
     for (int c = 0; c < 3; ++c) // of the background, whose energy falls as the volume grows
-        virial[c] -= half * (charge_ * square_[3] - squares) / unit_;
+        virial[c] -= background_ * (charge_ * square_[3] - squares) / unit_;
 }
 
 } // namespace graft::periodic

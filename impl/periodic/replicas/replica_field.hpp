@@ -76,8 +76,8 @@ class FarImages {
         double x = 0, y = 0, z = 0, potential = 0;
     };
     double ratio_of(int order) const;
-    void find_coefficients();
-    void find_random();
+    void find_coefficients(const geometry::Lattice& lattice);
+    void find_random(const geometry::Lattice& lattice);
     void translate(const Complex* coefficients, int least, int most, Complex* polynomial) const;
     Field at_point(const Complex* polynomial, double x, double y, double z) const;
     Field at_target(const geometry::Vec3& place) const;
@@ -86,7 +86,8 @@ class FarImages {
     std::optional<geometry::Lattice> lattice_;
     int order_ = most_order;
     Near near_;
-    double unit_ = 1; // length: coordinates are in it
+    double unit_ = 1;       // length: coordinates are in it
+    double background_ = 0; // 2 pi / 3 V
     geometry::Vec3 centre_{0, 0, 0};
     std::vector<Complex> coefficients_; // a_lm, then its derivative by each of six strains
     std::vector<double> random_;        // rms field of a unit charge, by l

@@ -10,7 +10,6 @@
 #include "periodic/replicas/solid_harmonics.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace graft::periodic {
@@ -29,7 +28,7 @@ struct Sums {
     std::vector<Number> value = std::vector<Number>(7 * all_terms, Number(0));
 
     Number& of(int which, int l, int m) {
-        return value[static_cast<size_t>(which * all_terms + harmonic_at(l, m))];
+        return value[static_cast<size_t>(which) * all_terms + static_cast<size_t>(harmonic_at(l, m))];
     }
     /// Adds f[l] R_lm(p); slope[l] = f_l' / |p|. sign: 1 where p grows with the strain, -1 where it shrinks.
     /// `volume`: as it grows, f falls.
@@ -162,20 +161,21 @@ void FarImages::choose(const geometry::Lattice& lattice, Near near) {
     lattice_.reset();
     near_ = std::move(near);
     unit_ = std::cbrt(lattice.volume());
+    background_ = 2 * static_cast<double>(pi) / 3 * unit_ * unit_ * unit_ / lattice.volume();
     const geometry::Vec3 half = lattice.shift(0.5, 0.5, 0.5);
     centre_ = {lattice.lower[0] + half.x, lattice.lower[1] + half.y, lattice.lower[2] + half.z};
     coefficients_.assign(7 * terms, Complex(0));
     random_.assign(most_order + 1, 0.0);
     lattice_ = lattice;
-    find_coefficients();
-    find_random();
+    find_coefficients(lattice);
+    find_random(lattice);
 }
 
-void FarImages::find_coefficients() {
-    const Real unit = unit_, alpha = std::sqrt(pi), volume = lattice_->volume() / (unit * unit * unit);
+void FarImages::find_coefficients(const geometry::Lattice& lattice) {
+    const Real unit = unit_, alpha = std::sqrt(pi), volume = lattice.volume() / (unit * unit * unit);
     Sums sums;
-    add_images(*lattice_, unit, alpha, near_.reach * (1 - 1e-9), sums);
-    add_waves(*lattice_, unit, alpha, sums);
+    add_images(lattice, unit, alpha, near_.reach * (1 - 1e-9), sums);
+    add_waves(lattice, unit, alpha, sums);
     const Real background = pi / (volume * alpha * alpha);
     sums.of(0, 0, 0) -= 2 * alpha / std::sqrt(pi) + background;
     for (int c = 1; c < 4; ++c)
@@ -188,14 +188,14 @@ void FarImages::find_coefficients() {
                 factor *= t <= l - m ? Real(t) * t : Real(t);
             for (int c = 0; c < 7; ++c) {
                 const Number value = std::conj(sums.of(c, l, m)) * factor;
-                coefficients_[static_cast<size_t>(c * terms + harmonic_at(l, m))] = {
+                coefficients_[static_cast<size_t>(c) * terms + static_cast<size_t>(harmonic_at(l, m))] = {
                     static_cast<double>(value.real()), static_cast<double>(value.imag())};
             }
         }
 }
 
 /// Pairs at random places (a Weyl sequence), order by order.
-void FarImages::find_random() {
+void FarImages::find_random(const geometry::Lattice& lattice) {
     constexpr double primes[6] = {2, 3, 5, 7, 11, 13};
     constexpr int samples = 400;
     order_ = most_order;
@@ -208,7 +208,7 @@ void FarImages::find_random() {
             for (int a = 0; a < 6; ++a)
                 places[a] = std::fmod(places[a] + std::sqrt(primes[a]), 1.0);
             const geometry::Vec3 w =
-                lattice_->shift(places[0] - places[3], places[1] - places[4], places[2] - places[5]);
+                lattice.shift(places[0] - places[3], places[1] - places[4], places[2] - places[5]);
             const Field f = at_point(one.data(), w.x / unit_, w.y / unit_, w.z / unit_);
             sum += f.x * f.x + f.y * f.y + f.z * f.z;
         }

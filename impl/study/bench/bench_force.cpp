@@ -43,7 +43,8 @@ class Columns {
 
     void make_on_host() { host_.resize(bytes()); }
     void make_on_device(const backend::CudaTable& cuda, int32_t ordinal) {
-        cuda_ = &cuda, ordinal_ = ordinal;
+        cuda_ = &cuda;
+        ordinal_ = ordinal;
         backend::DeviceError error;
         backend::raise(cuda.allocate(ordinal, bytes(), &device_, &error), error);
     }
@@ -184,14 +185,18 @@ std::vector<double> find_errors(const ForceBench& bench, core::Memory& memory, C
     Columns copy(memory, bench.type, bench.n, 4);
     Columns* sources = &points;
     if (sums_on_device(bench)) {
-        settings.method = settings::Method::direct, settings.precision = settings::Precision::fp64;
+        settings.method = settings::Method::direct;
+        settings.precision = settings::Precision::fp64;
         settings.backend = settings::Backend::cuda;
     } else {
-        settings.method = settings::Method::reference, settings.backend = settings::Backend::cpu;
+        settings.method = settings::Method::reference;
+        settings.backend = settings::Backend::cpu;
         if (settings.periodic) { // the oracle of boxes takes hours: their own exact way, which it has judged
-            settings.method = settings::Method::tree, settings.theta = 0;
+            settings.method = settings::Method::tree;
+            settings.theta = 0;
             settings.precision = settings::Precision::fp64;
-            settings.ewald_accuracy = 1e-10, settings.replicas = false;
+            settings.ewald_accuracy = 1e-10;
+            settings.replicas = false;
         }
         if (points.device() != nullptr) {
             copy.make_on_host();

@@ -38,7 +38,8 @@ struct Views {
             return single ? view_of(narrow.data() + from, n, ElementType::f32)
                           : view_of(wide.data() + from, n, ElementType::f64);
         };
-        points[0] = view(one.x, single_x, 0), points[1] = view(one.y, single_y, 0);
+        points[0] = view(one.x, single_x, 0);
+        points[1] = view(one.y, single_y, 0);
         if (one.dimension == 3)
             points[2] = view(one.z, single_z, 0);
         const auto axes = static_cast<size_t>(sums.dimension);
@@ -46,10 +47,14 @@ struct Views {
         double* next = out.data();
         for (size_t c = 0; c < components; ++c) {
             charges[c] = view(one.charge, single_charge, c * n);
-            if ((sums.outputs & near::potential) != 0)
-                outputs.potential[c] = view_of(next, n, ElementType::f64), next += n;
-            for (size_t axis = 0; (sums.outputs & near::gradient) != 0 && axis < axes; ++axis)
-                outputs.gradient[c][axis] = view_of(next, n, ElementType::f64), next += n;
+            if ((sums.outputs & near::potential) != 0) {
+                outputs.potential[c] = view_of(next, n, ElementType::f64);
+                next += n;
+            }
+            for (size_t axis = 0; (sums.outputs & near::gradient) != 0 && axis < axes; ++axis) {
+                outputs.gradient[c][axis] = view_of(next, n, ElementType::f64);
+                next += n;
+            }
         }
     }
 

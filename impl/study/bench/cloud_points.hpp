@@ -43,7 +43,9 @@ GRAFT_HD inline void cloud_point(Cloud cloud, uint64_t seed, int64_t i, double (
     const double r = 1 / std::sqrt(std::pow(mass, -2.0 / 3.0) - 1);
     const double c = 2 * random.uniform() - 1, phi = 2 * pi * random.uniform();
     const double s = std::sqrt(1 - c * c);
-    p[0] = r * s * std::cos(phi), p[1] = r * s * std::sin(phi), p[2] = r * c;
+    p[0] = r * s * std::cos(phi);
+    p[1] = r * s * std::sin(phi);
+    p[2] = r * c;
 }
 
 } // namespace graft::study

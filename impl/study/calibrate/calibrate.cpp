@@ -7,7 +7,6 @@
 #include "core/error.hpp"
 #include "study/calibrate/calibrate_near.hpp"
 
-#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -51,7 +50,8 @@ void calibrate_rates(model::Machine& machine, const Calibration& calibration, in
         tasks.push_back(
             [&](CalibrationParts& own) { calibrate_core(machine, threads, calibration.repetitions, own); });
     run(tasks, threads, parts);
-    machine.gpu = of_gpu.gpu, machine.gpu_name = of_gpu.gpu_name;
+    machine.gpu = of_gpu.gpu;
+    machine.gpu_name = of_gpu.gpu_name;
     if (calibration.cpu)
         calibrate_memory(machine, threads, calibration.repetitions, parts);
 }

@@ -86,6 +86,7 @@ BenchCase case_of(double points, double density, int32_t dimension, int32_t comp
 
 double median(const std::vector<near::Times>& times, double near::Times::*field) {
     std::vector<double> seconds;
+    seconds.reserve(times.size());
     for (const near::Times& one : times)
         seconds.push_back(one.*field);
     return core::median(std::move(seconds));
@@ -120,7 +121,8 @@ void measure_kernel(model::Machine& machine, const Bench& bench, const BenchCase
     costs.backend = static_cast<double>(bench.way.backend);
     costs.kernel = static_cast<double>(sums.kernel.kernel);
     costs.precision = static_cast<double>(sums.precision);
-    costs.dimension = sums.dimension, costs.outputs = sums.outputs;
+    costs.dimension = sums.dimension;
+    costs.outputs = sums.outputs;
     costs.vector_s = least(times[0].second, &near::Times::kernel_s) / static_cast<double>(shape.pairs);
     costs.scalar_s = scalar_s_of(bench, dense, chain, sums, repetitions);
     if (costs.scalar_s > 0)
@@ -349,7 +351,8 @@ Bench gpu_bench(const model::Machine& machine, int32_t device) {
     Bench bench;
     bench.way.backend = near::NearBackend::cuda;
     bench.device = device;
-    bench.dense_points = 200000, bench.chain_points = 1000;
+    bench.dense_points = 200000;
+    bench.chain_points = 1000;
     bench.most_bytes = std::max(least_bytes, 0.9 * near::near_kept_bytes(machine));
     bench.most_chain = 5e4; // 5 to 20 ms of one thread
     // The smallest last, in both dimensions and precisions: in a process' first seconds their plans take 1.3

@@ -25,7 +25,8 @@ double number_after(const std::string& text, size_t from, const std::string& key
 
 std::string orb_answer(const DeviceBenchTable& bench, DeviceOrbBench request, OrbVariant variant,
                        int64_t n) {
-    request.variant = variant, request.n = n;
+    request.variant = variant;
+    request.n = n;
     backend::DeviceError error;
     std::vector<char> text(size_t{1} << 18);
     backend::raise(bench.orb(&request, text.data(), static_cast<int64_t>(text.size()), &error), error);
@@ -50,11 +51,17 @@ PaperSums paper_sums(const std::string& answer, double least, double most) {
             continue;
         const double axis_s = number("make_axis_s"), count_s = number("count_s"),
                      partition_s = number("partition_s");
-        sums.axis_s += axis_s, sums.count_s += count_s, sums.partition_s += partition_s;
+        sums.axis_s += axis_s;
+        sums.count_s += count_s;
+        sums.partition_s += partition_s;
         sums.rest_s += number("all_s") - axis_s - count_s - partition_s;
         sums.bytes += key_bytes * n * number("searches") / cells;
-        sums.passes += passes, sums.pass_blocks += passes * blocks, sums.pass_cells += passes * cells;
-        sums.blocks += blocks, sums.launches += number("count_launches"), sums.cells += cells;
+        sums.passes += passes;
+        sums.pass_blocks += passes * blocks;
+        sums.pass_cells += passes * cells;
+        sums.blocks += blocks;
+        sums.launches += number("count_launches");
+        sums.cells += cells;
         ++sums.levels;
     }
     return sums;
@@ -125,11 +132,12 @@ void measure_paper_orb(model::Gpu& gpu, const DeviceBenchTable& bench, DeviceOrb
 /// cells.
 void measure_own_orb(model::Gpu& gpu, const DeviceBenchTable& bench, DeviceOrbBench request,
                      int64_t n) {
+    const int64_t less_n = n / 16;
     const std::string more = orb_answer(bench, request, OrbVariant::rounds, n),
-                      less = orb_answer(bench, request, OrbVariant::rounds, n / 16);
+                      less = orb_answer(bench, request, OrbVariant::rounds, less_n);
     request.leaves = few_leaves;
-    const std::string few = orb_answer(bench, request, OrbVariant::rounds, n / 16);
-    const double points = static_cast<double>(n), less_points = static_cast<double>(n / 16);
+    const std::string few = orb_answer(bench, request, OrbVariant::rounds, less_n);
+    const double points = static_cast<double>(n), less_points = static_cast<double>(less_n);
     const auto seconds = [](const std::string& answer, const char* step) {
         return number_after(answer, answer.find("\"time_s\""), step);
     };
@@ -138,7 +146,8 @@ void measure_own_orb(model::Gpu& gpu, const DeviceBenchTable& bench, DeviceOrbBe
     };
     model::Machine one;
     const double count = gpu.count;
-    one.gpu = gpu, one.gpu.count = 1;
+    one.gpu = gpu;
+    one.gpu.count = 1;
     const auto predict = [&](double particles, double parts) {
         return study::orb_gpu_rounds({particles, parts}, one);
     };
@@ -156,7 +165,8 @@ void measure_own_orb(model::Gpu& gpu, const DeviceBenchTable& bench, DeviceOrbBe
                  share = levels / few_levels;
     one.gpu.orb_cell_s = each(rest_s(less, leaves), share * few_s, leaves - 1 - share * (few_leaves - 1));
     one.gpu.orb_level_s = each(few_s, (few_leaves - 1) * one.gpu.orb_cell_s, few_levels);
-    gpu = one.gpu, gpu.count = count;
+    gpu = one.gpu;
+    gpu.count = count;
 }
 
 } // namespace

@@ -97,15 +97,19 @@ model::NearPhase fit_phase(near::NearLayout layout, near::NearPhaseName name, do
     const double read = machine.gpu.read_bandwidth_bytes_per_s;
     const bool passes = near::near_records(layout) || layout == near::NearLayout::tiled_once;
     if (way.backend == near::NearBackend::cuda && passes && name == near::NearPhaseName::kernel && read > 0 &&
-        x[random_term] < 1 / read)
-        given[random_term] = 1 / read, x = fit_terms(rows, given);
+        x[random_term] < 1 / read) {
+        given[random_term] = 1 / read;
+        x = fit_terms(rows, given);
+    }
     const bool streams = near::near_records(layout) && way.backend == near::NearBackend::cpu &&
                          (name == near::NearPhaseName::kernel || name == near::NearPhaseName::charges);
     if (streams && machine.cpu.core_copy_bandwidth_bytes_per_s > 0) {
         const double line_s =
             64 / machine.cpu.core_copy_bandwidth_bytes_per_s; // read; written: as much again
-        if (x[memory_term] <= 0 || x[memory_term] > 4 * line_s)
-            given[memory_term] = line_s, x = fit_terms(rows, given);
+        if (x[memory_term] <= 0 || x[memory_term] > 4 * line_s) {
+            given[memory_term] = line_s;
+            x = fit_terms(rows, given);
+        }
     }
     return {x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]};
 }
@@ -140,7 +144,8 @@ void take_unseen(model::NearPhase& collection, near::NearLayout layout, std::spa
         return;
     bool measured = false;
     const model::NearPhase built_in = near::near_costs(layout, samples.front().problem, way, {}, &measured).collection;
-    collection.memory_s = built_in.memory_s, collection.random = built_in.random;
+    collection.memory_s = built_in.memory_s;
+    collection.random = built_in.random;
 }
 
 /// 90 % of |predicted / measured - 1|.

@@ -52,7 +52,9 @@ PaperNearConstants fit_paper_near(std::span<const PaperMeasurement> measurements
     c.lambda_ram = fit_by_squares(collection, collection_model);
     c.lambda_gpu = fit_by_squares(kernel, kernel_model);
     const std::vector<double> shares = model::least_squares(rows, total, 3);
-    c.alpha = shares[0], c.beta = shares[1], c.gamma = shares[2];
+    c.alpha = shares[0];
+    c.beta = shares[1];
+    c.gamma = shares[2];
     return c;
 }
 

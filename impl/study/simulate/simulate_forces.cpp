@@ -27,7 +27,10 @@ struct Cloud {
     explicit Cloud(core::Memory& memory) : values(memory, "particles of a study") {}
     core::Buffer<double> values;
     int64_t n = 0;
-    void resize(int64_t count) { n = count, values.resize(3 * count); }
+    void resize(int64_t count) {
+        n = count;
+        values.resize(3 * count);
+    }
     double* axis(int a) { return values.data() + a * n; }
 };
 
@@ -47,7 +50,9 @@ void settle(comm::Communicator& comm, const backend::Executor& executor, const F
     options.strategy = decompose::Strategy::halving;
     decompose::Points points;
     points.n = made.n;
-    points.x = made.axis(0), points.y = made.axis(1), points.z = made.axis(2);
+    points.x = made.axis(0);
+    points.y = made.axis(1);
+    points.z = made.axis(2);
     decompose::Decomposer decomposer(executor.memory);
     decompose::Result result(executor.memory);
     decomposer.run(comm, executor, options, points, false, result);

@@ -11,8 +11,10 @@ using core::Status;
 
 size_t MessageKeyHash::operator()(const MessageKey& key) const noexcept {
     uint64_t hash = static_cast<uint64_t>(key.group) * 0x9e3779b97f4a7c15ull;
-    for (const int32_t part : {key.from, key.to, key.tag})
-        hash = (hash ^ static_cast<uint32_t>(part)) * 0xff51afd7ed558ccdull, hash ^= hash >> 32;
+    for (const int32_t part : {key.from, key.to, key.tag}) {
+        hash = (hash ^ static_cast<uint32_t>(part)) * 0xff51afd7ed558ccdull;
+        hash ^= hash >> 32;
+    }
     return hash;
 }
 

@@ -133,12 +133,10 @@ void Simulator::State::release(const SimulatedGroup* group) {
 
 std::string Simulator::State::describe_waiting() const {
     std::map<std::string, Waiting> classes;
-    int64_t at_work = static_cast<int64_t>(ranks.size()) - ended;
     for (size_t r = 0; r < ranks.size(); ++r) {
         const SimulatedCall* const call = ranks[r].call;
         if (call == nullptr)
             continue;
-        --at_work;
         std::string what =
             format("in %s among %zu ranks (communicator %lld)", name_of(call->kind),
                    call->endpoint->group->member.size(), static_cast<long long>(call->endpoint->group->id));

@@ -77,7 +77,8 @@ std::string stages_json(const backend::CudaTable& table, Request request, int pr
     for (int stage = precision == 1 ? 3 : 0; stage <= 3; ++stage) {
         PairsRate rate;
         backend::DeviceError error;
-        request.pairs.precision = precision, request.pairs.stage = stage;
+        request.pairs.precision = precision;
+        request.pairs.stage = stage;
         backend::raise(table.bench->pairs(request.device, &request.pairs, &rate, &error), error);
         text += core::format(",\"%s\":{\"pairs_per_s\":%.4g,\"share_of_limit\":%.4f,\"time_s\":%.6g,"
                              "\"best_s\":%.6g,\"launches\":%d}",

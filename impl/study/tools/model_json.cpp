@@ -93,7 +93,7 @@ std::string roofline_json(const model::Machine& machine) {
         if (cores >= all)
             break;
     }
-    text += "]";
+    text += ']';
     if (machine.gpu.count > 0 && machine.gpu.flops > 0)
         text += ",\"gpu\":{" + roof_json(model::gpu_roof(machine.gpu)) + "}";
     return text + "}";
@@ -108,7 +108,8 @@ std::string machine_json(const model::Machine& machine, double seconds,
         text += format("%s%s:%.3f", comma, core::json_string(name).c_str(), part_s);
         comma = ",";
     }
-    text += "},\"machine\":{", comma = "";
+    text += "},\"machine\":{";
+    comma = "";
     for (const auto& [key, value] : model::machine_values(machine, 6)) {
         text += format("%s\"%s\":", comma, key.c_str()) + (key.ends_with("name") ? core::json_string(value) : value);
         comma = ",";

@@ -2,11 +2,10 @@
 // The near field layout by layout, see near_tool.hpp.
 #include "study/tools/near_tool.hpp"
 
-#include "study/tools/argument_reader.hpp"
 #include "backend/executor.hpp"
-#include "core/error.hpp"
-#include "study/bench/bench_near.hpp"
 #include "near/mutual.hpp"
+#include "study/bench/bench_near.hpp"
+#include "study/tools/argument_reader.hpp"
 #include "study/tools/near_tool_json.hpp"
 
 #include <algorithm>
@@ -24,6 +23,7 @@ near::RadialTable example_table() {
     constexpr double step = 2.0 / 1023;
     static const std::vector<double> knots = [] {
         std::vector<double> f;
+        f.reserve(2048);
         for (int k = 0; k < 1024; ++k)
             f.push_back(std::pow(1 - 0.5 * k * step * k * step, 2));
         for (int k = 0; k < 1024; ++k)

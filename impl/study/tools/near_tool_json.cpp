@@ -5,7 +5,6 @@
 #include "core/error.hpp"
 #include "core/median.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace graft::study {
@@ -18,6 +17,7 @@ namespace {
 
 double median_of(const std::vector<Times>& all, double Times::*field) {
     std::vector<double> values;
+    values.reserve(all.size());
     for (const Times& one : all)
         values.push_back(one.*field);
     return core::median(std::move(values));
@@ -58,8 +58,10 @@ std::string layout_json(const NearRequest& request, const NearAnswer& answer, si
     const Medians medians(times, request.choice.expected_executes);
     const near::NearPrediction& p = candidate.predicted;
     Times predicted;
-    predicted.charges_s = p.charges_s, predicted.transfer_s = p.transfer_s;
-    predicted.kernel_s = p.kernel_s, predicted.scatter_s = p.scatter_s;
+    predicted.charges_s = p.charges_s;
+    predicted.transfer_s = p.transfer_s;
+    predicted.kernel_s = p.kernel_s;
+    predicted.scatter_s = p.scatter_s;
     text += ",\"time_s\":" + seconds_json(medians.collection_s, medians.execution, total_s);
     text += ",\"predicted_s\":" +
             seconds_json(p.collection_s, predicted, p.per_execution_s(request.choice.expected_executes));
@@ -96,8 +98,10 @@ std::string near_answer_json(const NearRequest& request, const NearAnswer& answe
     for (size_t k = 0; k < request.layouts.size(); ++k) {
         const double total_s = Medians(answer.times[k], request.choice.expected_executes).total_s;
         list += (k == 0 ? "" : ",") + layout_json(request, answer, k, total_s);
-        if (total_s > 0 && (best_s == 0 || total_s < best_s))
-            best_s = total_s, best = near::name(request.layouts[k]);
+        if (total_s > 0 && (best_s == 0 || total_s < best_s)) {
+            best_s = total_s;
+            best = near::name(request.layouts[k]);
+        }
         if (request.layouts[k] == answer.choice.layout)
             chosen_s = total_s;
     }
