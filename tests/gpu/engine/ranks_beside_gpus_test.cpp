@@ -57,7 +57,7 @@ TEST_F(GpuRanksMixed, EveryTargetMeetsEverySourceOnce) {
             for (const Owners& owners : {slabs(cloud, ranks), scattered(cloud, ranks)}) {
                 const Results met = compute_on(mix, cloud, owners, s);
                 for (size_t i = 0; i < met.potential.size(); ++i)
-                    ASSERT_NEAR(-met.potential[i] * length, static_cast<double>(cloud.size() - 1), 1e-6) << i;
+                    ASSERT_NEAR(-met.potential[i] * length, static_cast<double>(cloud.size() - 1), 1e-3) << i;
             }
         }
 }

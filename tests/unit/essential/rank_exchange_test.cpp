@@ -61,6 +61,11 @@ struct Case {
     int dimension;
 };
 
+void PrintTo(const Case& c, std::ostream* to) {
+    *to << (c.compact ? "compact softening, " : "") << (c.lengths ? "lengths, " : "") << c.dimension
+        << " dimensions";
+}
+
 Cloud cloud_of(const Case& c, unsigned seed) {
     Cloud cloud = make_cloud(2000, seed);
     for (int i = 0; i < 40; ++i) { // a heap
