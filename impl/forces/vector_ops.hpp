@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arithmetic behind pair.hpp: scalars, and Highway vectors with a fast reciprocal root.
+// The arithmetic of Highway vectors, with a fast reciprocal root.
 //
 // The fast root: y0 is the hardware's estimate of 1/sqrt(r2) (14 bits with AVX-512, 12 bits before),
 // e = 1 - r2 y0^2 its error, and (1-e)^(-3/2), (1-e)^(-1/2) as series give 1/r^3 and 1/r; y0 is not polished.
@@ -13,55 +13,21 @@
 #endif
 
 #include "core/instruction_sets.hpp"
+#include "forces/body.hpp"
 
 #include <hwy/highway.h>
-
-#include <algorithm>
-#include <cmath>
 
 HWY_BEFORE_NAMESPACE();
 namespace graft::forces::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Added to every r^2: what keeps a pair at distance zero finite, and 1/r^3 too. Frame coordinates are of
-/// size 1.
-template <typename T>
-inline constexpr double tiny_square = sizeof(T) == 4 ? 1e-20 : 1e-190;
-template <typename T>
-inline constexpr double tiny_length = sizeof(T) == 4 ? 1e-10 : 1e-95;
-
-/// Plain numbers, exact root.
-template <typename T>
-struct ScalarOps {
-    using Real = T;
-    struct Root {
-        T inverse;
-    };
-    static constexpr double force_factor = 1, potential_factor = 1;
-    static constexpr double tiny = tiny_square<T>, smallest_length = tiny_length<T>;
-    static HWY_INLINE T set(double v) { return static_cast<T>(v); }
-    static HWY_INLINE T add(T a, T b) { return a + b; }
-    static HWY_INLINE T sub(T a, T b) { return a - b; }
-    static HWY_INLINE T mul(T a, T b) { return a * b; }
-    static HWY_INLINE T divide(T a, T b) { return a / b; }
-    static HWY_INLINE T fma(T a, T b, T c) { return a * b + c; }
-    static HWY_INLINE T max(T a, T b) { return std::max(a, b); }
-    static HWY_INLINE T square_root(T a) { return std::sqrt(a); }
-    static HWY_INLINE bool less(T a, T b) { return a < b; }
-    static HWY_INLINE bool any(bool mask) { return mask; }
-    static HWY_INLINE T select(bool mask, T a, T b) { return mask ? a : b; }
-    static HWY_INLINE T zero_unless(bool mask, T a) { return mask ? a : T(0); }
-    static HWY_INLINE Root root(T r2) { return {T(1) / std::sqrt(r2)}; }
-    static HWY_INLINE T cube(T q, Root r) { return q * r.inverse * r.inverse * r.inverse; }
-    static HWY_INLINE T inverse(T q, Root r) { return q * r.inverse; }
-};
-
 template <typename T>
 struct VectorOps {
     using D = hn::ScalableTag<T>;
     using Real = hn::Vec<D>;
     using Mask = hn::Mask<D>;
+    static constexpr bool one_lane = false;
     static constexpr bool fast = GRAFT_X86_VECTORS;
     static constexpr bool wide = GRAFT_AVX512; // 14-bit estimates
     static constexpr double force_factor = fast && sizeof(T) == 4 && wide ? 1.5 : 1;
@@ -77,13 +43,16 @@ struct VectorOps {
     static HWY_INLINE Real mul(Real a, Real b) { return hn::Mul(a, b); }
     static HWY_INLINE Real divide(Real a, Real b) { return hn::Div(a, b); }
     static HWY_INLINE Real fma(Real a, Real b, Real c) { return hn::MulAdd(a, b, c); }
+    static HWY_INLINE Real fms(Real a, Real b, Real c) { return hn::MulSub(a, b, c); }
     static HWY_INLINE Real fnma(Real a, Real b, Real c) { return hn::NegMulAdd(a, b, c); }
     static HWY_INLINE Real max(Real a, Real b) { return hn::Max(a, b); }
     static HWY_INLINE Real square_root(Real a) { return hn::Sqrt(a); }
     static HWY_INLINE Mask less(Real a, Real b) { return hn::Lt(a, b); }
-    static HWY_INLINE bool any(Mask mask) { return !hn::AllFalse(D(), mask); }
+    static HWY_INLINE bool any_rarely(Mask mask) { return HWY_UNLIKELY(!hn::AllFalse(D(), mask)); }
     static HWY_INLINE Real select(Mask mask, Real a, Real b) { return hn::IfThenElse(mask, a, b); }
     static HWY_INLINE Real zero_unless(Mask mask, Real a) { return hn::IfThenElseZero(mask, a); }
+    /// `a`, no less than `least`: lanes that go along, and whose result nobody takes, stay among the numbers.
+    static HWY_INLINE Real idle_lanes_at_least(Real a, double least) { return max(a, set(least)); }
 
     static HWY_INLINE Real estimate(Real r2) {
         if constexpr (!fast) {

@@ -5,12 +5,12 @@
 // Formulas: radial.inc. Softening is added to r^2 inside its first multiply-add, which costs nothing: laplace
 // and softened are one form here. checked: a pair may be at distance zero, or closer than cubes can be told
 // (close_pairs.hpp); without it a slot or two less.
-// Roots: MUFU.RSQ as it is in float (2^-22.9); in double its 20 bits and a series, pair_gpu.cuh.
+// Roots: MUFU.RSQ as it is in float (2^-22.9); in double its 20 bits and a series, forces/vector_ops_gpu.cuh.
 // Only files compiled by nvcc include this.
 #pragma once
 
 #include "backend/queue_gpu.cuh"
-#include "forces/p2p/pair_gpu.cuh"
+#include "forces/vector_ops_gpu.cuh"
 #include "near/close_pairs.hpp"
 #include "near/copies/collect.hpp"
 #include "near/structure_gpu.cuh"

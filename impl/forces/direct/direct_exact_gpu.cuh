@@ -64,7 +64,7 @@ __device__ void sum_in_double(const DirectInput& input, double scale, int64_t fi
                               ExactTile& tile) {
     const DeviceSources &to = input.targets, &from = input.sources;
     double x[exact_lanes], y[exact_lanes], z[exact_lanes], soft[exact_lanes];
-    DevicePairSum<double> sum[exact_lanes] = {};
+    PairSum<double> sum[exact_lanes] = {};
 #pragma unroll
     for (int t = 0; t < exact_lanes; ++t) {
         const int64_t k = first + tile.place[min(at + t, count - 1)];

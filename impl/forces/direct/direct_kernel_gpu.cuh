@@ -62,7 +62,7 @@ struct DirectTargets {
     using Total = typename Shape::Total;
     using Tile = DirectTile<Shape, kind, with_potential>;
     T x[Shape::lanes], y[Shape::lanes], z[Shape::lanes], soft[Shape::lanes];
-    DevicePairSum<T> sum[Shape::lanes] = {};
+    PairSum<T> sum[Shape::lanes] = {};
 
     __device__ __forceinline__ void load(const DirectInput& input, const Frame& frame, int64_t first) {
 #pragma unroll
@@ -88,7 +88,7 @@ struct DirectTargets {
                                 ? soft[t]
                                 : (kind == DevicePair::plummer ? soft[t] + of_source : pair_tiny<T>());
             const T h = soft[t] > of_source ? soft[t] : of_source;
-            add_pair<kind, with_potential>(s.x - x[t], s.y - y[t], s.z - z[t], s.q, added, h, sum[t]);
+            add_pair_of<kind, with_potential>(s.x - x[t], s.y - y[t], s.z - z[t], s.q, added, h, sum[t]);
         }
     }
 

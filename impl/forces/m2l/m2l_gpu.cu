@@ -19,12 +19,6 @@ namespace {
 constexpr int threads = 128, spread_threads = 64;
 constexpr unsigned all_lanes = ~0u;
 
-__device__ __forceinline__ float inverse_root(float x) {
-    float y;
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
-
 /// 2^e, kept so far inside float's range that products of it are, too.
 __device__ __forceinline__ float power_of_two(int e) {
     return __int_as_float((min(max(e, -60), 60) + 127) << 23);
@@ -44,11 +38,11 @@ __device__ __forceinline__ PackedCell read_cell(const PackedCell* from) {
 template <bool softened>
 __device__ __forceinline__ void add_cell(const PackedCell& cell, const GroupFrame& frame, float eps2,
                                          float* sum) {
-    using Body = LocalBody<DeviceLocalOps, device_local_order, softened, false>;
+    using Body = LocalBody<DeviceOps<float>, device_local_order, softened, false>;
     float u[3] = {-static_cast<float>(fma(cell.x, frame.scale, -frame.centre[0])),
                   -static_cast<float>(fma(cell.y, frame.scale, -frame.centre[1])),
                   -static_cast<float>(fma(cell.z, frame.scale, -frame.centre[2]))};
-    const float inverse = inverse_root(fmaf(u[0], u[0], fmaf(u[1], u[1], fmaf(u[2], u[2], eps2))));
+    const float inverse = root_estimate(fmaf(u[0], u[0], fmaf(u[1], u[1], fmaf(u[2], u[2], eps2))));
     for (float& x : u)
         x *= inverse;
     float w[10];
@@ -185,7 +179,7 @@ __global__ void __launch_bounds__(spread_threads)
         terms[4 * i] = word.x, terms[4 * i + 1] = word.y, terms[4 * i + 2] = word.z,
                   terms[4 * i + 3] = word.w;
     }
-    PointBody<DeviceLocalOps, device_local_degree>::move(terms, h, moved);
+    PointBody<DeviceOps<float>, device_local_degree>::move(terms, h, moved);
     float power[device_local_degree + 1]; // of units of length
     double value = ratio;
     for (float& p : power)

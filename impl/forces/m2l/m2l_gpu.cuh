@@ -8,6 +8,7 @@
 
 #include "forces/m2p/m2p_gpu.cuh"
 #include "forces/m2l/m2l_terms.hpp"
+#include "forces/vector_ops_gpu.cuh"
 
 namespace graft::forces {
 
@@ -34,17 +35,7 @@ void sum_shared(backend::Queue& queue, const EvaluationView& view, const PackedC
 void spread_shared(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
                    int64_t group_capacity, const GroupFrame* frames, const float* shared, float* expansions);
 
-/// The arithmetic of m2l.inc in a CUDA thread.
-struct DeviceLocalOps {
-    using Real = float;
-    static __device__ __forceinline__ float set(double v) { return static_cast<float>(v); }
-    static __device__ __forceinline__ float add(float a, float b) { return a + b; }
-    static __device__ __forceinline__ float mul(float a, float b) { return a * b; }
-    static __device__ __forceinline__ float fma(float a, float b, float c) { return fmaf(a, b, c); }
-    static __device__ __forceinline__ float fnma(float a, float b, float c) { return fmaf(-a, b, c); }
-};
-
-#define GRAFT_LOCAL_BODY __device__ __forceinline__
+#define GRAFT_LOCAL_BODY GRAFT_BODY
 #include "forces/m2l/m2l.inc"
 #undef GRAFT_LOCAL_BODY
 

@@ -18,20 +18,14 @@
 #include "forces/m2p/cell_queue_gpu.cuh"
 #include "forces/m2p/m2p_gpu.cuh"
 #include "forces/source_tiles_gpu.cuh"
+#include "forces/vector_ops_gpu.cuh"
 
 namespace graft::forces::fast_cells {
 
-inline constexpr float tiny_square = 1e-20f;
 inline constexpr float far_away = 1e17f;
 /// A lane; eight would leave too few registers. Groups that would have eight have four in twice the lanes, so
 /// that a class of units has one kind of loop all the same.
 inline constexpr int most_targets = most_targets_a_lane - 1;
-
-__device__ __forceinline__ float inverse_root(float x) {
-    float y;
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
 
 struct Tile {
     float4 place[tile_items]; // a c, a
@@ -137,7 +131,7 @@ __device__ __forceinline__ void add_cells(const Tile& tile, int own, int part, b
     for (int j = own; j < own + part; ++j) {
         const float4 s = tile.place[j];
         const float b = potential ? tile.rest[j].w : 0.0f;
-        const float soft = softened ? s.w * s.w * eps2 : tiny_square;
+        const float soft = softened ? s.w * s.w * eps2 : pair_tiny<float>();
         Products<T> product;
         float z = 0, trace = 0;
         int form = flat;
@@ -154,7 +148,7 @@ __device__ __forceinline__ void add_cells(const Tile& tile, int own, int part, b
         for (int t = 0; t < T; ++t) {
             const float dx = product.x[t], dy = product.y[t], dz = product.z[t];
             const float tx = product.tx[t], ty = product.ty[t], tz = product.tz[t];
-            const float i = inverse_root(fmaf(dz, dz, fmaf(dy, dy, fmaf(dx, dx, soft))));
+            const float i = root_estimate(fmaf(dz, dz, fmaf(dy, dy, fmaf(dx, dx, soft))));
             const float i2 = i * i, i3 = i * i2, i5 = i3 * i2;
             const float along = softened ? fmaf(dz, tz, fmaf(dy, ty, fmaf(dx, tx, trace)))
                                          : fmaf(dz, tz, fmaf(dy, ty, dx * tx));
@@ -188,7 +182,7 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
         lane.ax[t] = lane.ay[t] = lane.az[t] = lane.p[t] = 0;
     }
     const double length = v.length * frame.scale;
-    const float eps2 = fmaxf(static_cast<float>(length * length), tiny_square);
+    const float eps2 = fmaxf(static_cast<float>(length * length), pair_tiny<float>());
     const int own = threadIdx.x % 32 / part * (part + 1); // this part's first item in the tile
     const int to = tile_place(threadIdx.x % 32, part);
     const auto node_at = [&](int32_t begin) {

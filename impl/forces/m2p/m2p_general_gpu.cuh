@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cell kernel of units for every order, softening and precision, two targets a lane: m2p.cpp in CUDA
-// threads; moments/expansion.hpp has the mathematics and the records.
+// The cell kernel of units for every order, softening and precision, two targets a lane; m2p_terms.hpp has the
+// terms.
 #pragma once
 
 #include "forces/m2p/m2p_gpu.cuh"
+#include "forces/m2p/m2p_terms.hpp"
 #include "forces/p2p/pair_gpu.cuh"
 #include "forces/source_tiles_gpu.cuh"
 #include "moments/expansion.hpp"
@@ -12,145 +13,68 @@ namespace graft::forces::general_cells {
 
 inline constexpr int most_targets = 2; // a lane
 
-/// A cell in shared memory: its place and lengths, then its record.
+/// A cell in shared memory: its place and lengths, then its record (moments/expansion.hpp).
 template <typename Real, int order, bool softened>
 struct alignas(4 * sizeof(Real)) Cell {
+    using Vector = CellVector<Real>;
     Real x, y, z, rho, inverse_rho, softening;
     Real record[moments::record_size(order, softened)];
     Real pad[4]; // cells start at different banks
-};
 
-template <typename Real>
-struct Vector {
-    Real x, y, z;
-};
-template <typename Real>
-__device__ __forceinline__ Real dot(const Vector<Real>& a, const Vector<Real>& b) {
-    return fused(a.z, b.z, fused(a.y, b.y, a.x * b.x));
-}
-
-/// Five numbers of a symmetric traceless matrix (xx xy xz yy yz) times u.
-template <typename Real>
-__device__ __forceinline__ Vector<Real> product(const Real* m, const Vector<Real>& u) {
-    return {fused(m[2], u.z, fused(m[1], u.y, m[0] * u.x)), fused(m[4], u.z, fused(m[3], u.y, m[1] * u.x)),
-            fused(-(m[0] + m[3]), u.z, fused(m[4], u.y, m[2] * u.x))};
-}
-
-/// P and W = P + 2 u G of m2p.cpp, and the gradient G.
-template <typename Real>
-struct Value {
-    Real p, w;
-    Vector<Real> g;
-};
-
-/// Adds order l, whose gradient is g_l: l P_l = u g_l.
-template <int l, bool potential, typename Real>
-__device__ __forceinline__ void add_order(const Vector<Real>& g_l, const Vector<Real>& u, Value<Real>& v) {
-    const Real value = dot(u, g_l);
-    v.w = fused(value, Real(2 + 1.0 / l), v.w);
-    if constexpr (potential)
-        v.p = fused(value, Real(1.0 / l), v.p);
-    v.g = {v.g.x + g_l.x, v.g.y + g_l.y, v.g.z + g_l.z};
-}
-
-/// Functions of u of degree 2 and 3 that traceless polynomials are made of (m2p.cpp).
-template <typename Real>
-struct Basis {
-    Real a, b, xy, xz, yz, twice_zz; // a = x^2 - z^2, b = y^2 - z^2
-    __device__ explicit Basis(const Vector<Real>& u)
-        : a(fused(u.x, u.x, -u.z * u.z)), b(fused(u.y, u.y, -u.z * u.z)), xy(u.x * u.y), xz(u.x * u.z),
-          yz(u.y * u.z), twice_zz(2 * u.z * u.z) {}
-};
-
-/// Gradient of order 3 from xxx xxy xxz xyy xyz yyy yyz.
-template <typename Real>
-__device__ __forceinline__ Vector<Real> octupole(const Real* r, const Basis<Real>& q) {
-    const auto row = [&](Real xx, Real yy, Real xy, Real xz, Real yz) {
-        return fused(xx, q.a, fused(yy, q.b, 2 * fused(xy, q.xy, fused(xz, q.xz, yz * q.yz))));
-    };
-    return {row(r[0], r[3], r[1], r[2], r[4]), row(r[1], r[5], r[3], r[4], r[6]),
-            row(r[2], r[6], r[4], -(r[0] + r[3]), -(r[1] + r[5]))};
-}
-
-/// Gradient of order 4 from xxxx xxxy xxxz xxyy xxyz xyyy xyyz yyyy yyyz.
-template <typename Real>
-__device__ __forceinline__ Vector<Real> hexadecapole(const Real* r, const Vector<Real>& u,
-                                                     const Basis<Real>& q) {
-    const Real xxx = u.x * (q.a - q.twice_zz), xyy = 3 * u.x * q.b, yyy = u.y * (q.b - q.twice_zz),
-               xxy = 3 * u.y * q.a, xxz = u.z * fused(Real(3), q.a, q.twice_zz),
-               yyz = u.z * fused(Real(3), q.b, q.twice_zz), xyz = 6 * u.z * q.xy;
-    const auto row = [&](Real c_xxx, Real c_xyy, Real c_yyy, Real c_xxy, Real c_xxz, Real c_yyz, Real c_xyz) {
-        const Real even = fused(c_xxz, xxz, fused(c_yyy, yyy, c_xxx * xxx));
-        const Real odd = fused(c_yyz, yyz, fused(c_xxy, xxy, c_xyy * xyy));
-        return fused(c_xyz, xyz, even) + odd;
-    };
-    return {row(r[0], r[3], r[5], r[1], r[2], r[6], r[4]), row(r[1], r[5], r[7], r[3], r[4], r[8], r[6]),
-            row(r[2], r[6], r[8], r[4], -(r[0] + r[3]), -(r[3] + r[7]), -(r[1] + r[5]))};
-}
-
-template <int order, bool potential, typename Real>
-__device__ __forceinline__ Value<Real> polynomial(const Real* record, const Vector<Real>& u) {
-    Value<Real> v{record[0], record[0], {0, 0, 0}};
-    if constexpr (order >= 1) {
-        v.g = {record[1], record[2], record[3]};
-        const Real value = dot(u, v.g);
-        v.w = fused(value, Real(3), v.w);
-        v.p += value;
+    GRAFT_BODY Real charge() const { return record[0]; }
+    GRAFT_BODY Vector dipole() const { return {record[1], record[2], record[3]}; }
+    GRAFT_BODY SymmetricMatrix<Real> quadrupole() const { return traceless(record + 4); }
+    /// Gradient of order 3 from xxx xxy xxz xyy xyz yyy yyz.
+    GRAFT_BODY Vector octupole(const Quadratics<Real>& q) const {
+        const Real* r = record + 9;
+        const auto row = [&](Real xx, Real yy, Real xy, Real xz, Real yz) {
+            return fused(xx, q.a, fused(yy, q.b, 2 * fused(xy, q.xy, fused(xz, q.xz, yz * q.yz))));
+        };
+        return {row(r[0], r[3], r[1], r[2], r[4]), row(r[1], r[5], r[3], r[4], r[6]),
+                row(r[2], r[6], r[4], -(r[0] + r[3]), -(r[1] + r[5]))};
     }
-    if constexpr (order >= 2)
-        add_order<2, potential>(product(record + 4, u), u, v);
-    if constexpr (order >= 3) {
-        const Basis<Real> basis(u);
-        add_order<3, potential>(octupole(record + 9, basis), u, v);
-        if constexpr (order >= 4)
-            add_order<4, potential>(hexadecapole(record + 16, u, basis), u, v);
+    /// Gradient of order 4 from xxxx xxxy xxxz xxyy xxyz xyyy xyyz yyyy yyyz.
+    GRAFT_BODY Vector hexadecapole(const Vector& u, const Quadratics<Real>& q) const {
+        const Real* r = record + 16;
+        const Real xxx = u.x * (q.a - q.twice_zz), xyy = 3 * u.x * q.b, yyy = u.y * (q.b - q.twice_zz),
+                   xxy = 3 * u.y * q.a, xxz = u.z * fused(Real(3), q.a, q.twice_zz),
+                   yyz = u.z * fused(Real(3), q.b, q.twice_zz), xyz = 6 * u.z * q.xy;
+        const auto row = [&](Real c_xxx, Real c_xyy, Real c_yyy, Real c_xxy, Real c_xxz, Real c_yyz,
+                             Real c_xyz) {
+            const Real even = fused(c_xxz, xxz, fused(c_yyy, yyy, c_xxx * xxx));
+            const Real odd = fused(c_yyz, yyz, fused(c_xxy, xxy, c_xyy * xyy));
+            return fused(c_xyz, xyz, even) + odd;
+        };
+        return {row(r[0], r[3], r[5], r[1], r[2], r[6], r[4]), row(r[1], r[5], r[7], r[3], r[4], r[8], r[6]),
+                row(r[2], r[6], r[8], r[4], -(r[0] + r[3]), -(r[3] + r[7]), -(r[1] + r[5]))};
     }
-    return v;
-}
+    GRAFT_BODY Real trace() const { return traces()[0]; }
+    GRAFT_BODY Vector trace_gradient() const { return {traces()[1], traces()[2], traces()[3]}; }
+    GRAFT_BODY SymmetricMatrix<Real> trace_matrix() const { return traceless(traces() + 4); }
+    GRAFT_BODY Real twice_trace() const { return traces()[9]; }
 
-/// E R, its gradient and its share of W: each power of E counts 4 more in W.
-template <int order, typename Real>
-__device__ __forceinline__ void add_traces(const Real* record, const Vector<Real>& u, Real e, Real t,
-                                           Value<Real>& v) {
-    const Real* c = record + moments::traceless_terms(order);
-    Real r = c[0], w = 5 * c[0]; // R, and 5 R + 2 u grad R
-    if constexpr (order >= 3) {
-        Vector<Real> h{c[1], c[2], c[3]};
-        const Real linear = dot(u, h);
-        r += linear;
-        w = fused(linear, Real(7), w);
-        if constexpr (order >= 4) {
-            const Vector<Real> twice = product(c + 4, u);
-            const Real square = dot(u, twice); // twice c2 u^2
-            h = {h.x + twice.x, h.y + twice.y, h.z + twice.z};
-            r = fused(square, Real(0.5), r);
-            w = fused(square, Real(4.5), w);
-            r = fused(c[9], fused(e, Real(0.875), t * Real(-0.5)), r);
-            w = fused(c[9], fused(e, Real(7.875), t * Real(-3.5)), w);
-        }
-        v.g = {fused(e, h.x, v.g.x), fused(e, h.y, v.g.y), fused(e, h.z, v.g.z)};
+  private:
+    GRAFT_BODY const Real* traces() const { return record + moments::traceless_terms(order); }
+    /// From xx xy xz yy yz.
+    static GRAFT_BODY SymmetricMatrix<Real> traceless(const Real* m) {
+        return {m[0], m[1], m[2], m[3], m[4], -(m[0] + m[3])};
     }
-    v.p = fused(e, r, v.p);
-    v.w = fused(e, w, v.w);
-}
+};
 
-template <typename Real>
-__device__ __forceinline__ Real full_root(Real r2) {
-    Real cube, inverse;
-    inverse_powers(r2, Real(1), cube, inverse);
-    return inverse;
-}
-
-/// Adds one cell's field at x = target - centre; `soft` is eps^2, or 0.
+/// Adds one cell's field at x = target - centre; `soft` is eps^2, or 0. One operation a sum waits for the cell
+/// before; m2p_kernel.hpp, where other vectors fill the wait, has two and saves a product.
 template <int order, bool softened, bool potential, typename Real>
-__device__ __forceinline__ void add_cell(const Cell<Real, order, softened>& cell, const Vector<Real>& x,
-                                         Real soft, DevicePairSum<Real>& sum) {
-    const Real inverse = full_root(dot(x, x) + (softened ? soft : Real(0)) + pair_tiny<Real>());
+__device__ __forceinline__ void add_cell(const Cell<Real, order, softened>& cell, const CellVector<Real>& x,
+                                         Real soft, PairSum<Real>& sum) {
+    using Ops = DeviceOps<Real>;
+    using Terms = CellTerms<Ops, order, potential>;
+    const Real inverse =
+        Ops::inverse_root(Terms::dot(x, x) + (softened ? soft : Real(0)) + pair_tiny<Real>());
     const Real scale = cell.rho * (inverse * inverse);
-    const Vector<Real> u{x.x * scale, x.y * scale, x.z * scale};
-    Value<Real> v = polynomial<order, potential>(cell.record, u);
+    const CellVector<Real> u{x.x * scale, x.y * scale, x.z * scale};
+    auto v = Terms::polynomial(cell, typename Terms::Open(), u);
     if constexpr (softened && order >= 2)
-        add_traces<order>(cell.record, u, soft * (scale * scale), cell.rho * scale, v);
+        Terms::add_traces(cell, u, soft * (scale * scale), cell.rho * scale, v);
     const Real along = v.w * (inverse * cell.inverse_rho), across = scale * inverse;
     sum.x += fused(v.g.x, across, -along * u.x);
     sum.y += fused(v.g.y, across, -along * u.y);
@@ -191,9 +115,9 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
                                     const GroupFrame& frame, bool per_particle, int first, int count,
                                     int part, Cell<Real, order, softened>* tile) {
     const int lane = threadIdx.x % 32, place = lane % part;
-    Vector<Real> x[T];
+    CellVector<Real> x[T];
     Real soft[T];
-    DevicePairSum<Real> sum[T];
+    PairSum<Real> sum[T];
     const double length = v.length * frame.scale;
 #pragma unroll
     for (int t = 0; t < T; ++t) {
@@ -216,7 +140,7 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
             for (int t = 0; t < T; ++t) {
                 const Cell<Real, order, softened>& cell = tile[j];
                 add_cell<order, softened, potential>(
-                    cell, Vector<Real>{x[t].x - cell.x, x[t].y - cell.y, x[t].z - cell.z},
+                    cell, CellVector<Real>{x[t].x - cell.x, x[t].y - cell.y, x[t].z - cell.z},
                     soft[t] + (softened ? cell.softening : Real(0)), sum[t]);
             }
     }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The M2P kernel: one template over orders, softening and screening, compiled once per SIMD target by m2p.cpp
-// and m2p_screened.cpp; m2p.hpp says what it does, moments/expansion.hpp the mathematics, screened_root.hpp
-// that of periodic boxes.
+// and m2p_screened.cpp; m2p.hpp says what it does, m2p_terms.hpp has the terms, screened_root.hpp those of periodic
+// boxes.
 //
-// G = grad_u P is a sum over orders of traceless polynomials. Degree 2 is spanned by x^2 - z^2, y^2 - z^2,
-// xy, xz, yz of u, degree 3 by x(x^2-3z^2), x(y^2-z^2), y(y^2-3z^2), y(x^2-z^2), z(3x^2-z^2), z(3y^2-z^2),
-// xyz: 5 and 7 multiply-adds a component instead of 6 and 10. By Euler u G_l = l P_l; with W = P + 2 u G
-//     a = (rho G - x W) / s^3.
+// Gradients are traceless polynomials. Degree 2 is spanned by x^2 - z^2, y^2 - z^2, xy, xz, yz of u, degree 3 by
+// x(x^2-3z^2), x(y^2-z^2), y(y^2-3z^2), y(x^2-z^2), z(3x^2-z^2), z(3y^2-z^2), xyz: 5 and 7 multiply-adds a
+// component instead of 6 and 10.
 //
 // The chain of dependent operations is long (some 150 cycles at order 4) and bounds the speed when fewer than
 // two cells fit into the processor's window: so roots are taken for a batch of vectors first, then
@@ -19,6 +18,7 @@
 #endif
 
 #include "forces/m2p/m2p.hpp"
+#include "forces/m2p/m2p_terms.hpp"
 #include "forces/vector_ops.hpp"
 #include "forces/p2p/pair.hpp"
 #include "forces/lane_sums.hpp"
@@ -37,12 +37,9 @@ struct CellKernel {
     static constexpr Ops ops{};
     static constexpr int block = target_pad;
 
-    struct Vector {
-        Real x, y, z;
-    };
-    static HWY_INLINE Real dot(const Vector& a, const Vector& b) {
-        return ops.fma(a.z, b.z, ops.fma(a.y, b.y, ops.mul(a.x, b.x)));
-    }
+    using Terms = CellTerms<Ops, order, with_potential>;
+    using Vector = typename Terms::Vector;
+    using Value = typename Terms::Value;
 
     /// The rows of one vector of cells: constant distances, so that every load is part of an operation.
     struct Rows {
@@ -51,16 +48,30 @@ struct CellKernel {
             return hn::Load(typename Ops::D(), first + k * source_pad);
         }
         HWY_INLINE Vector vector(int k) const { return {(*this)(k), (*this)(k + 1), (*this)(k + 2)}; }
-    };
+        HWY_INLINE SymmetricMatrix<Real> matrix(int k) const {
+            return {(*this)(k),     (*this)(k + 1), (*this)(k + 2),
+                    (*this)(k + 3), (*this)(k + 4), (*this)(k + 5)};
+        }
 
-    struct Quadratics {
-        Real a, b, xy, xz, yz, twice_zz; // a = x^2 - z^2, b = y^2 - z^2
+        HWY_INLINE Real charge() const { return (*this)(row_charge); }
+        HWY_INLINE Vector dipole() const { return vector(row_dipole); }
+        HWY_INLINE SymmetricMatrix<Real> quadrupole() const { return matrix(row_quadrupole); }
+        HWY_INLINE Vector octupole(const Quadratics<Real>& q) const {
+            return combine_all(*this, row_octupole, {q.a, q.b, q.xy, q.xz, q.yz});
+        }
+        HWY_INLINE Vector hexadecapole(const Vector& u, const Quadratics<Real>& q) const {
+            const Real three = ops.set(3);
+            return combine_all(*this, row_hexadecapole,
+                               {ops.mul(u.x, ops.sub(q.a, q.twice_zz)), ops.mul(u.x, q.b),
+                                ops.mul(u.y, ops.sub(q.b, q.twice_zz)), ops.mul(u.y, q.a),
+                                ops.mul(u.z, ops.fma(three, q.a, q.twice_zz)),
+                                ops.mul(u.z, ops.fma(three, q.b, q.twice_zz)), ops.mul(u.z, q.xy)});
+        }
+        HWY_INLINE Real trace() const { return (*this)(gradient_rows(order)); }
+        HWY_INLINE Vector trace_gradient() const { return vector(gradient_rows(order) + 1); }
+        HWY_INLINE SymmetricMatrix<Real> trace_matrix() const { return matrix(gradient_rows(order) + 4); }
+        HWY_INLINE Real twice_trace() const { return (*this)(gradient_rows(order) + 10); }
     };
-    static HWY_INLINE Quadratics quadratics(const Vector& u) {
-        const Real zz = ops.mul(u.z, u.z);
-        return {hn::MulSub(u.x, u.x, zz), hn::MulSub(u.y, u.y, zz), ops.mul(u.x, u.y),
-                ops.mul(u.x, u.z),        ops.mul(u.y, u.z),        ops.add(zz, zz)};
-    }
 
     /// sum row_k value_k from the row `first` on, in two chains.
     static HWY_INLINE Real combine(const Rows& rows, int first, const Real (&v)[5]) {
@@ -80,14 +91,6 @@ struct CellKernel {
                 combine(rows, first + 2 * count, value)};
     }
 
-    /// Symmetric matrix (6 rows) times u.
-    static HWY_INLINE Vector product(const Rows& rows, int first, const Vector& u) {
-        const Real xy = rows(first + 1), xz = rows(first + 2), yz = rows(first + 4);
-        return {ops.fma(xz, u.z, ops.fma(xy, u.y, ops.mul(rows(first), u.x))),
-                ops.fma(yz, u.z, ops.fma(rows(first + 3), u.y, ops.mul(xy, u.x))),
-                ops.fma(rows(first + 5), u.z, ops.fma(yz, u.y, ops.mul(xz, u.x)))};
-    }
-
     /// What the polynomials need of one target and one vector of cells, kept in memory between the two
     /// passes.
     struct alignas(64) Stage {
@@ -95,112 +98,35 @@ struct CellKernel {
             along[source_pad];                               // rho / s^3; 1 / (s rho): along u = x / s^3
         T inverse[source_pad], e[source_pad], t[source_pad]; // 1 / s; E and t as in moments/expansion.hpp
         ScreenedFactors<T, screened ? order : -1> screen;
+
+        /// `value` times what the screen leaves of order l.
+        HWY_INLINE Real left(int l, Real value) const {
+            if constexpr (screened)
+                return ops.mul(value, get(screen.beta[l]));
+            else
+                return value;
+        }
     };
     static HWY_INLINE void put(Real v, T* to) { hn::Store(v, typename Ops::D(), to); }
     static HWY_INLINE Real get(const T* from) { return hn::Load(typename Ops::D(), from); }
 
-    struct Value {
-        Real p, w; // P and W = P + 2 u G, without and with E R
-        Vector g;
-    };
-
-    /// `value` times what the screen leaves of its order.
-    static HWY_INLINE Real left(const Stage& stage, int l, Real value) {
-        if constexpr (screened)
-            return ops.mul(value, get(stage.screen.beta[l]));
-        else
-            return value;
-    }
-
-    /// Adds order l, whose gradient is g_l: l P_l = u g_l.
-    template <int l>
-    static HWY_INLINE void add_order(const Stage& stage, const Vector& g_l, const Vector& u, Value& v) {
-        const Real value = dot(u, g_l);
-        v.w = ops.fma(left(stage, l + 1, value), ops.set(2 + 1.0 / l), v.w);
-        if constexpr (with_potential)
-            v.p = ops.fma(left(stage, l, value), ops.set(1.0 / l), v.p);
-        v.g = {ops.add(v.g.x, left(stage, l, g_l.x)), ops.add(v.g.y, left(stage, l, g_l.y)),
-               ops.add(v.g.z, left(stage, l, g_l.z))};
-    }
-
-    static HWY_INLINE Value polynomial(const Rows& rows, const Stage& stage, const Vector& u) {
-        Value v{left(stage, 0, rows(row_charge)), left(stage, 1, rows(row_charge)), {}};
-        Quadratics q{};
-        if constexpr (order >= 1) {
-            const Vector dipole = rows.vector(row_dipole);
-            const Real value = dot(u, dipole);
-            v.g = {left(stage, 1, dipole.x), left(stage, 1, dipole.y), left(stage, 1, dipole.z)};
-            v.w = ops.fma(left(stage, 2, value), ops.set(3), v.w);
-            if constexpr (with_potential)
-                v.p = ops.add(v.p, left(stage, 1, value));
-        }
-        if constexpr (order >= 2)
-            add_order<2>(stage, product(rows, row_quadrupole, u), u, v);
-        if constexpr (order >= 3) {
-            q = quadratics(u);
-            const Real square[5] = {q.a, q.b, q.xy, q.xz, q.yz};
-            add_order<3>(stage, combine_all(rows, row_octupole, square), u, v);
-        }
-        if constexpr (order >= 4) {
-            const Real three = ops.set(3);
-            const Real cubic[7] = {ops.mul(u.x, ops.sub(q.a, q.twice_zz)),
-                                   ops.mul(u.x, q.b),
-                                   ops.mul(u.y, ops.sub(q.b, q.twice_zz)),
-                                   ops.mul(u.y, q.a),
-                                   ops.mul(u.z, ops.fma(three, q.a, q.twice_zz)),
-                                   ops.mul(u.z, ops.fma(three, q.b, q.twice_zz)),
-                                   ops.mul(u.z, q.xy)};
-            add_order<4>(stage, combine_all(rows, row_hexadecapole, cubic), u, v);
-        }
-        return v;
-    }
-
-    /// E R, its gradient and its share of W: each power of E counts 4 more in W.
-    static HWY_INLINE void add_traces(const Rows& rows, const Vector& u, Real e, Real t, Value& v) {
-        constexpr int first = gradient_rows(order);
-        const Real c = rows(first);
-        Real r = c, w = ops.mul(c, ops.set(5)); // R, and 5 R + 2 u grad R
-        if constexpr (order >= 3) {
-            Vector h = rows.vector(first + 1);
-            const Real linear = dot(u, h);
-            r = ops.add(r, linear);
-            w = ops.fma(linear, ops.set(7), w);
-            if constexpr (order >= 4) {
-                const Vector twice = product(rows, first + 4, u);
-                const Real square = dot(u, twice); // twice c2 u^2
-                h = {ops.add(h.x, twice.x), ops.add(h.y, twice.y), ops.add(h.z, twice.z)};
-                r = ops.fma(square, ops.set(0.5), r);
-                w = ops.fma(square, ops.set(4.5), w);
-                const Real twice_trace = rows(first + 10);
-                r = ops.fma(twice_trace, ops.fma(e, ops.set(0.875), ops.mul(t, ops.set(-0.5))), r);
-                w = ops.fma(twice_trace, ops.fma(e, ops.set(7.875), ops.mul(t, ops.set(-3.5))), w);
-            }
-            v.g.x = ops.fma(e, h.x, v.g.x);
-            v.g.y = ops.fma(e, h.y, v.g.y);
-            v.g.z = ops.fma(e, h.z, v.g.z);
-        }
-        v.p = ops.fma(e, r, v.p);
-        v.w = ops.fma(e, w, v.w);
-    }
-
     /// What the traces give in a screened cell: each order has a factor of its own (screened_root.hpp).
     static HWY_INLINE void add_screened_traces(const Rows& rows, const Vector& u, const Stage& stage,
                                                Value& v) {
-        constexpr int first = gradient_rows(order);
         const auto tau = [&](int n) { return get(stage.screen.tau[n - 2]); };
-        const Real c = rows(first);
+        const Real c = rows.trace();
         v.p = ops.fma(tau(2), c, v.p);
         v.w = ops.fma(tau(3), ops.mul(c, ops.set(5)), v.w);
         if constexpr (order >= 3) {
-            Vector h = rows.vector(first + 1);
-            const Real linear = dot(u, h), factor = tau(3);
+            const Vector h = rows.trace_gradient();
+            const Real linear = Terms::dot(u, h), factor = tau(3);
             v.p = ops.fma(factor, linear, v.p);
             v.w = ops.fma(tau(4), ops.mul(linear, ops.set(7)), v.w);
             v.g = {ops.fma(factor, h.x, v.g.x), ops.fma(factor, h.y, v.g.y), ops.fma(factor, h.z, v.g.z)};
         }
         if constexpr (order >= 4) {
-            const Vector h = product(rows, first + 4, u);
-            const Real square = dot(u, h), factor = tau(4), twice_trace = rows(first + 10);
+            const Vector h = Terms::product(rows.trace_matrix(), u);
+            const Real square = Terms::dot(u, h), factor = tau(4), twice_trace = rows.twice_trace();
             v.p = ops.fma(factor, ops.mul(square, ops.set(0.5)), v.p);
             v.p = ops.fma(twice_trace, get(stage.screen.trace_p), v.p);
             v.w = ops.fma(tau(5), ops.mul(square, ops.set(4.5)), v.w);
@@ -237,11 +163,11 @@ struct CellKernel {
 
     static HWY_INLINE void add_cell(const Rows& rows, const Stage& stage, PairSum<Real>& sum) {
         const Vector u{get(stage.u[0]), get(stage.u[1]), get(stage.u[2])};
-        Value v = polynomial(rows, stage, u);
+        Value v = Terms::polynomial(rows, stage, u);
         if constexpr (screened && order >= 2)
             add_screened_traces(rows, u, stage, v);
         else if constexpr (softened && order >= 2)
-            add_traces(rows, u, get(stage.e), get(stage.t), v);
+            Terms::add_traces(rows, u, get(stage.e), get(stage.t), v);
         const Real along = ops.mul(v.w, get(stage.along));
         if constexpr (order >= 1) {
             const Real across = get(stage.across);

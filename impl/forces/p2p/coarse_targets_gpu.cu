@@ -195,7 +195,7 @@ __device__ void sum_part(const EvaluationView& v, bool plummer, const SourceList
     while (targets != 0) {
         int of[lanes];
         double x[lanes], y[lanes], z[lanes], soft[lanes];
-        DevicePairSum<double> own[lanes] = {};
+        PairSum<double> own[lanes] = {};
 #pragma unroll
         for (int t = 0; t < lanes; ++t) {
             of[t] = targets != 0 ? __ffs(static_cast<int>(targets)) - 1 : of[0];

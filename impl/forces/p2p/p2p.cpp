@@ -61,6 +61,8 @@ struct Kernel {
     using Ops = VectorOps<T>;
     using Real = typename Ops::Real;
     static constexpr Ops ops{};
+    static constexpr bool spline = kind == Softening::spline;
+    static constexpr bool mask_zero = kind != Softening::plummer || per_particle;
 
     /// Horner for all targets of a block at once: one load of a coefficient serves them, and their chains
     /// overlap.
@@ -97,8 +99,8 @@ struct Kernel {
                 off[k].potential = value[k];
         }
         for (int k = 0; k < block; ++k)
-            add_pair<kind, with_potential>(ops, dx[k], dy[k], dz[k], q, soft[k], h[k],
-                                           kind != Softening::plummer || per_particle, sum[k], off[k]);
+            add_pair<spline, with_potential, mask_zero>(ops, dx[k], dy[k], dz[k], q, soft[k], h[k], sum[k],
+                                                        off[k]);
     }
 
     /// Targets first..first+block against sources begin..end.
@@ -138,9 +140,8 @@ struct Kernel {
             for (int k = 0; k < block; ++k) {
                 const Real soft = plummer && per_particle ? ops.add(s[k], ss) : common;
                 const Real h = per_particle ? ops.max(s[k], ss) : common_h;
-                add_pair<kind, with_potential>(ops, ops.sub(sx, x[k]), ops.sub(sy, y[k]), ops.sub(sz, z[k]),
-                                               q, soft, h, kind != Softening::plummer || per_particle,
-                                               sum[k]);
+                add_pair<spline, with_potential, mask_zero>(ops, ops.sub(sx, x[k]), ops.sub(sy, y[k]),
+                                                            ops.sub(sz, z[k]), q, soft, h, sum[k]);
             }
         }
         Real gather[block];

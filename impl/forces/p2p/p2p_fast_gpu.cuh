@@ -16,18 +16,12 @@
 #pragma once
 
 #include "forces/source_tiles_gpu.cuh"
+#include "forces/vector_ops_gpu.cuh"
 
 namespace graft::forces::fast_pairs {
 
-inline constexpr float tiny_square = 1e-20f; // as forces/vector_ops.hpp
 inline constexpr float far_away = 1e17f;     // where padding stands, without charge
 inline constexpr int most_targets = most_targets_a_lane;
-
-__device__ __forceinline__ float inverse_root(float x) {
-    float y;
-    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
 
 inline constexpr int rows = 2; // of 32 sources, that a tile has
 
@@ -123,7 +117,7 @@ __device__ __forceinline__ void add_sources(const float4* source, const float* r
             differences<T, step, false>(s, lane, d);
 #pragma unroll
         for (int u = 0; u < step; ++u)
-            soft[u] = softened ? s[u].w * s[u].w * eps2 : tiny_square;
+            soft[u] = softened ? s[u].w * s[u].w * eps2 : pair_tiny<float>();
         source += step;
 #pragma unroll
         for (int u = 0; u < step; ++u) {
@@ -132,13 +126,13 @@ __device__ __forceinline__ void add_sources(const float4* source, const float* r
             for (int t = 0; t < T; ++t) {
                 const float dx = d[0][u][t], dy = d[1][u][t], dz = d[2][u][t];
                 const float r2 = fmaf(dz, dz, fmaf(dy, dy, fmaf(dx, dx, soft[u])));
-                const float i = inverse_root(r2);
+                const float i = root_estimate(r2);
                 const float i3 = i * i * i;
                 lane.ax[t] = fmaf(i3, dx, lane.ax[t]);
                 lane.ay[t] = fmaf(i3, dy, lane.ay[t]);
                 lane.az[t] = fmaf(i3, dz, lane.az[t]);
                 if constexpr (potential)
-                    if (softened || r2 > tiny_square)
+                    if (softened || r2 > pair_tiny<float>())
                         lane.p[t] = fmaf(i, b, lane.p[t]);
             }
         }
@@ -165,7 +159,7 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
         lane.ax[t] = lane.ay[t] = lane.az[t] = lane.p[t] = 0;
     }
     const double length = v.length * frame.scale;
-    const float eps2 = fmaxf(static_cast<float>(length * length), tiny_square);
+    const float eps2 = fmaxf(static_cast<float>(length * length), pair_tiny<float>());
     const int own = own_part * (part + 1); // this part's first item in the row
     const int to = lane_number + own_part;
     SourceCursor cursor(tile.list, tile.unit);

@@ -50,7 +50,7 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
                                     Tile<Real, per_particle>& tile) {
     const int place = threadIdx.x % part;
     Real x[T], y[T], z[T], soft[T];
-    DevicePairSum<Real> sum[T];
+    PairSum<Real> sum[T];
 #pragma unroll
     for (int t = 0; t < T; ++t) {
         const int64_t k = int64_t{frame.first} + first + min(place + t * part, count - 1);
@@ -87,7 +87,7 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
             for (int t = 0; t < T; ++t) {
                 const Real added = kind == DevicePair::plummer ? soft[t] + term : constant;
                 const Real h = per_particle ? (soft[t] > term ? soft[t] : term) : length;
-                add_pair<kind, potential>(s.x - x[t], s.y - y[t], s.z - z[t], s.q, added, h, sum[t]);
+                add_pair_of<kind, potential>(s.x - x[t], s.y - y[t], s.z - z[t], s.q, added, h, sum[t]);
             }
         }
     }

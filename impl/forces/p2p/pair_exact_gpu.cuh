@@ -10,11 +10,11 @@ namespace graft::forces {
 /// source has none), eps^2 / 2 (plummer), or the support (spline).
 template <DevicePair kind, bool with_potential>
 __device__ __forceinline__ void add_softened(double dx, double dy, double dz, double q, double soft,
-                                             double of_source, DevicePairSum<double>& sum) {
+                                             double of_source, PairSum<double>& sum) {
     const double added = kind == DevicePair::constant  ? soft
                          : kind == DevicePair::plummer ? soft + of_source + pair_tiny<double>()
                                                        : pair_tiny<double>();
-    add_pair<kind, with_potential>(dx, dy, dz, q, added, soft > of_source ? soft : of_source, sum);
+    add_pair_of<kind, with_potential>(dx, dy, dz, q, added, soft > of_source ? soft : of_source, sum);
 }
 
 } // namespace graft::forces

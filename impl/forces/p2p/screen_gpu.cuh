@@ -91,17 +91,9 @@ __device__ __forceinline__ void add_screened(const ScreenTerms<T>& screen, T off
 #pragma unroll
     for (int p = 0; p < pairs; ++p) {
         const T softened = r2[p] + soft[p];
-        T force, potential;
-        inverse_powers(softened, inner[p], force, potential);
-        if constexpr (with_potential)
-            potential = softened > pair_tiny<T>() ? potential : T(0);
-        if constexpr (kind == DevicePair::spline)
-            if (softened < h[p] * h[p]) {
-                spline_factors(softened, h[p], force, potential);
-                force *= inner[p];
-                potential *= inner[p];
-            }
-        force = fused(-inner[p], off[p], force);
+        const PairFactors<T> pair = pair_factors<kind == DevicePair::spline, with_potential, true>(
+            DeviceOps<T>(), softened, inner[p], h[p]);
+        const T force = fused(-inner[p], off[p], pair.force);
         T* const to = sum[p]->value;
         if constexpr (with_virial) {
             const T fx = force * dx[p], fy = force * dy[p], fz = force * dz[p];
@@ -115,7 +107,7 @@ __device__ __forceinline__ void add_screened(const ScreenTerms<T>& screen, T off
             to[2] = fused(force, dz[p], to[2]);
         }
         if constexpr (with_potential)
-            to[3] += fused(-inner[p], off_potential[p], potential);
+            to[3] += fused(-inner[p], off_potential[p], pair.potential);
     }
 }
 

@@ -19,6 +19,19 @@ static_assert(static_cast<int>(Layout::replicated_group_padded) ==
 static_assert(static_cast<int>(Layout::replicated_group) ==
               static_cast<int>(NearLayout::replicated_group));
 
+const char* words(ChosenBy by) {
+    switch (by) {
+    case ChosenBy::caller:
+        return "as near_field.layout says";
+    case ChosenBy::model:
+        return "predicted to be fastest";
+    case ChosenBy::trial:
+        return "fastest in a short trial";
+    default:
+        return "learned from the executions so far";
+    }
+}
+
 namespace {
 
 constexpr double least_factor = 0.05, most_factor = 20; // a correction beyond is an accident

@@ -52,6 +52,14 @@ struct Choice {
     const Candidate& chosen() const { return candidates[static_cast<size_t>(layout)]; }
 };
 
+/// How a plan came by the layout that it has:
+///   caller      near_field.layout names it; it stays
+///   model       predicted to be fastest; trial, where that was worth its time when the plan was made
+///   trial       it was fastest in one
+///   executions  from model or trial: what they took spoke for another layout when the points changed
+enum class ChosenBy { caller, model, trial, executions };
+const char* words(ChosenBy by);
+
 /// The model's words for a shape on its way (lanes of the instruction set in use now).
 NearProblem problem_of(Layout layout, const Shape& shape, const NearWay& way);
 

@@ -27,34 +27,32 @@ constexpr double worth_a_change = 0.8; // of the time: less is noise
 class DeviceChoice {
   public:
     DeviceChoice(const NearSideInput& input, bool host_arrays)
-        : shape_(input.shape), asked_(input.options.layout != near_layout_auto) {
+        : shape_(input.shape),
+          by_(input.options.layout != near_layout_auto ? ChosenBy::caller : ChosenBy::model) {
         if (input.options.machine != nullptr)
             machine_ = *input.options.machine;
         options_.way.backend = NearBackend::cuda;
         options_.way.host_arrays = host_arrays;
-        options_.way.most_bytes = asked_ ? 0 : input.options.most_bytes; // the device refuses or cuts it
+        options_.way.most_bytes = asked() ? 0 : input.options.most_bytes; // the device refuses or cuts it
         options_.expected_executes = input.options.executes > 0 ? input.options.executes : usual_executes;
-        options_.every = asked_;
+        options_.every = asked();
         choose(input);
-        reason_ = "predicted to be fastest";
-        if (asked_) {
+        if (asked())
             choice_.layout = static_cast<Layout>(input.options.layout);
-            reason_ = "as near_field.layout says";
-        }
     }
     Layout layout() const { return choice_.layout; }
-    const char* reason() const { return reason_; }
+    ChosenBy by() const { return by_; }
     const Candidate& chosen() const { return choice_.chosen(); }
     const model::Link& link() const { return machine_.link; }
     /// DeviceNearOptions::pairs_once, as far as it is known.
     int32_t pairs_once() const { return pairs_once_; }
     /// The winner's plan; none where nothing was tried.
     DevicePlan try_out(const DeviceTrialInput& input) {
-        if (asked_)
+        if (asked())
             return {nullptr, input.table.destroy};
         DeviceTrial trial = near::choose_tried_on_device(input, shape_, machine_, options_, learned_);
         if (trial.choice.tried)
-            choice_ = trial.choice, reason_ = "fastest in a short trial";
+            choice_ = trial.choice, by_ = ChosenBy::trial;
         return std::move(trial.plan);
     }
     void learn(const Times& events) {
@@ -64,7 +62,7 @@ class DeviceChoice {
     /// Another choice, if what executions took speaks for one: its executions with their share of a new plan
     /// against executions alone.
     std::optional<Choice> better() const {
-        if (asked_ || !executed_)
+        if (asked() || !executed_)
             return std::nullopt;
         const Choice choice = near::choose(shape_, machine_, options_, learned_);
         const Candidate& now = choice.candidates[number(choice_.layout)];
@@ -75,12 +73,12 @@ class DeviceChoice {
     }
     void take(const Choice& choice) {
         choice_ = choice;
-        reason_ = "learned from the executions so far";
+        by_ = ChosenBy::executions;
     }
     void refuse(Layout layout) { refused_[number(layout)] = true; }
     void report(NearReport& report) const {
         const NearPrediction& p = chosen().predicted;
-        report.layout = layout(), report.reason = reason_;
+        report.layout = layout(), report.reason = words(by_);
         report.predicted = {p.collection_s, p.charges_s, p.transfer_s,
                             p.kernel_s,     p.scatter_s, p.execution_s()};
         report.has_prediction = p.kernel_s > 0;
@@ -90,13 +88,14 @@ class DeviceChoice {
 
   private:
     static size_t number(Layout layout) { return static_cast<size_t>(layout); }
+    bool asked() const { return by_ == ChosenBy::caller; }
     /// Whether the lists are mutual takes a part of a plan's time: looked at where tiled would be taken.
     void choose(const NearSideInput& input) {
         const auto most_bytes = static_cast<int64_t>(input.options.most_bytes);
         const auto tiled = static_cast<int32_t>(Layout::tiled);
         options_.way.pairs_once = near::bytes_of_pairs_once(shape_, most_bytes) > 0;
         choice_ = near::choose(shape_, machine_, options_);
-        const bool taken = asked_ ? input.options.layout == tiled : choice_.layout == Layout::tiled;
+        const bool taken = asked() ? input.options.layout == tiled : choice_.layout == Layout::tiled;
         if (options_.way.pairs_once && taken)
             pairs_once_ = near::sums_pairs_once(input.structure, input.sums, most_bytes) ? 1 : -1;
         if (pairs_once_ < 0)
@@ -104,14 +103,14 @@ class DeviceChoice {
     }
 
     const Shape& shape_;
-    bool asked_, executed_ = false;
+    ChosenBy by_;
+    bool executed_ = false;
     int32_t pairs_once_ = 0;
     model::Machine machine_;
     ChoiceOptions options_;
     Learned learned_;
     Choice choice_;
     std::array<bool, layouts> refused_{}; // there was no room for them beside the plan in use
-    const char* reason_;
 };
 
 class DeviceSide : public NearSide {
@@ -246,7 +245,7 @@ std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const Nea
         const int32_t count = best_device_count(choice.chosen().predicted, input.shape, choice.link(), arrays,
                                                 input.options.devices);
         if (count > 1)
-            return make_near_devices(input, *cuda, device, count, choice.layout(), choice.reason());
+            return make_near_devices(input, *cuda, device, count, choice.layout(), choice.by());
     }
     return make_near_one_device(input, *cuda->near, device, points);
 }

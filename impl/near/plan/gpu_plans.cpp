@@ -31,8 +31,8 @@ struct Share {
 class DevicesSide : public NearSide {
   public:
     DevicesSide(const NearSideInput& input, const backend::CudaTable& cuda, int32_t first, int32_t count,
-                Layout layout, const char* reason)
-        : sums_(input.sums), table_(*cuda.near), layout_(layout), reason_(reason) {
+                Layout layout, ChosenBy by)
+        : sums_(input.sums), table_(*cuda.near), layout_(layout), by_(by) {
         DeviceNearOptions options;
         options.layout = layout;
         options.most_bytes = static_cast<int64_t>(input.options.most_bytes);
@@ -133,7 +133,7 @@ class DevicesSide : public NearSide {
     void report(NearReport& report) const override {
         report.backend = "gpu";
         report.layout = layout_;
-        report.reason = reason_;
+        report.reason = words(by_);
         report.times = {}, report.chunks = 0;
         report.bytes_layout = report.bytes_copies = report.bytes_kept = 0;
         for (const auto& share : shares_) { // they work at the same time: the longest
@@ -186,7 +186,7 @@ class DevicesSide : public NearSide {
     const Sums& sums_;
     const DeviceNearTable& table_;
     Layout layout_;
-    const char* reason_;
+    ChosenBy by_;
     std::vector<std::unique_ptr<Share>> shares_;
     int64_t allocated_ = 0;
 };
@@ -247,8 +247,8 @@ int32_t best_device_count(const NearPrediction& one, const Shape& shape, const m
 
 std::unique_ptr<NearSide> make_near_devices(const NearSideInput& input, const backend::CudaTable& cuda,
                                             int32_t first, int32_t count, Layout layout,
-                                            const char* reason) {
-    return std::make_unique<DevicesSide>(input, cuda, first, count, layout, reason);
+                                            ChosenBy by) {
+    return std::make_unique<DevicesSide>(input, cuda, first, count, layout, by);
 }
 
 } // namespace graft::near

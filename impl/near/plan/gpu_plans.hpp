@@ -5,7 +5,7 @@
 
 #include "backend/gpu_library.hpp"
 #include "near/plan/near_table.hpp"
-#include "near/choice/near_time.hpp"
+#include "near/choice/choose.hpp"
 #include "near/plan/plan_side.hpp"
 
 namespace graft::near {
@@ -38,6 +38,6 @@ int32_t best_device_count(const NearPrediction& one, const Shape& shape, const m
 /// where there are fewer GPUs, Error(memory).
 std::unique_ptr<NearSide> make_near_devices(const NearSideInput& input, const backend::CudaTable& cuda,
                                             int32_t first, int32_t count, Layout layout,
-                                            const char* reason);
+                                            ChosenBy by);
 
 } // namespace graft::near

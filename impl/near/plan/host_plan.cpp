@@ -78,7 +78,7 @@ class HostSide : public NearSide {
 
     void report(NearReport& report) const override {
         report.layout = choice_.layout;
-        report.reason = reason_;
+        report.reason = words(by_);
         report.machine = options_.machine != nullptr ? options_.machine->name : "built-in";
         report.bytes_expected = near::bytes_of(choice_.layout, shape_, executor_.threads);
         const NearPrediction& p = choice_.chosen().predicted;
@@ -123,14 +123,14 @@ class HostSide : public NearSide {
         if (options_.layout == near_layout_auto) {
             choice_ = near::choose_tried<T>(structure_, sums_, targets, sources, machine(), options,
                                             executor_.memory, learned_);
-            reason_ = choice_.tried ? "fastest in a short trial" : "predicted to be fastest";
+            by_ = choice_.tried ? ChosenBy::trial : ChosenBy::model;
             return;
         }
         const auto layout = static_cast<Layout>(options_.layout);
         refuse_over_cap(layout);
         choice_ = near::choose(shape_, machine(), options);
         choice_.layout = layout;
-        reason_ = "as near_field.layout says";
+        by_ = ChosenBy::caller;
     }
 
     /// New coordinates: what executions took may speak for another layout. Drops the old one then.
@@ -142,7 +142,7 @@ class HostSide : public NearSide {
         if (choice.layout == choice_.layout || choice.chosen().time_s > worth_a_change * now.time_s)
             return;
         choice_ = choice;
-        reason_ = "learned from the executions so far";
+        by_ = ChosenBy::executions;
         layout_.reset();
     }
 
@@ -283,7 +283,7 @@ class HostSide : public NearSide {
     model::Machine built_in_; // empty: the model's built-in numbers
     Learned learned_;
     Choice choice_;
-    const char* reason_ = "";
+    ChosenBy by_ = ChosenBy::model;
     double scale_ = 1; // from the caller's lengths to the layout's
     std::array<double, most_components> charge_scale_{};
     int64_t n_targets_ = 0, n_sources_ = 0;

@@ -34,10 +34,20 @@ struct NearPlan::State {
     int64_t targets = 0, sources = 0;
     std::unique_ptr<NearSide> side;
     NearReport report;
-    bool begun = false;
-    bool has_points = false; // not after an update that failed half way
+    /// What the plan's calls make of it; the destructor ends what is in flight.
+    ///   without_points  update: ready
+    ///   ready           update: ready, with the old points where the new ones are refused (argument, value);
+    ///                   without_points where it fails half way. begin: in_flight; where it fails: ready
+    ///   in_flight       end: ready, failed or not
+    enum class Stage { without_points, ready, in_flight } stage = Stage::without_points;
     bool on_host = true;
     int64_t allocations_before = 0;
+
+    void refuse_in_flight() const {
+        if (stage == Stage::in_flight)
+            fail(Status::call_order,
+                 "near field: an execution of this plan is in flight; call near_field_end first");
+    }
 };
 
 namespace {
@@ -269,7 +279,7 @@ NearPlan::NearPlan(core::Memory& memory, const core::Log& log, const NearRequest
     if (s.on_host)
         s.side = make_near_host(input);
     s.side->set_points(points);
-    s.has_points = true;
+    s.stage = State::Stage::ready;
     s.side->report(s.report);
     s.report.bytes_structure = s.structure.bytes();
     s.report.create_s = timer.seconds();
@@ -279,7 +289,7 @@ NearPlan::NearPlan(core::Memory& memory, const core::Log& log, const NearRequest
 }
 
 NearPlan::~NearPlan() {
-    if (state_->begun)
+    if (begun())
         try {
             state_->side->end();
         } catch (...) { // nobody's concern any more
@@ -360,9 +370,7 @@ void check_overlaps(const NearSums& given, const Sums& sums) {
 
 void NearPlan::update(const NearPoints& points) {
     State& s = *state_;
-    if (s.begun)
-        fail(Status::call_order,
-             "near field: an execution of this plan is in flight; call near_field_end first");
+    s.refuse_in_flight();
     core::Timer timer;
     require_same_points(points, s.targets, s.sources, s.view.same);
     check_axes(points.target, s.targets, s.sums.dimension, "targets");
@@ -371,24 +379,23 @@ void NearPlan::update(const NearPoints& points) {
     refuse_device_points(s.on_host, points);
     const backend::Executor executor{s.memory, backend::resolve_threads(s.options.threads)};
     check_coordinates(executor, points, s.sums);
-    const bool had_points = std::exchange(s.has_points, false);
+    const State::Stage before = std::exchange(s.stage, State::Stage::without_points);
     try {
         s.side->set_points(points);
     } catch (const core::Error& error) { // what is refused is not taken
-        s.has_points = had_points && (error.status() == Status::argument || error.status() == Status::value);
+        if (error.status() == Status::argument || error.status() == Status::value)
+            s.stage = before;
         throw;
     }
-    s.has_points = true;
+    s.stage = State::Stage::ready;
     s.report.update_s = timer.seconds();
     ++s.report.updates;
 }
 
 void NearPlan::begin(const NearSums& sums, void* stream) {
     State& s = *state_;
-    if (s.begun)
-        fail(Status::call_order,
-             "near field: an execution of this plan is in flight; call near_field_end first");
-    if (!s.has_points)
+    s.refuse_in_flight();
+    if (s.stage == State::Stage::without_points)
         fail(Status::call_order,
              "near field: the last update of this plan failed, so that it has no complete coordinates; "
              "expected an update that succeeds before near_field_begin");
@@ -403,14 +410,14 @@ void NearPlan::begin(const NearSums& sums, void* stream) {
     check_overlaps(sums, s.sums);
     s.allocations_before = s.memory.allocations();
     s.side->begin(sums, stream);
-    s.begun = true;
+    s.stage = State::Stage::in_flight;
 }
 
 void NearPlan::end() {
     State& s = *state_;
-    if (!s.begun)
+    if (!begun())
         fail(Status::call_order, "near field: nothing is in flight; expected near_field_begin before it");
-    s.begun = false;
+    s.stage = State::Stage::ready;
     s.side->end();
     s.side->report(s.report);
     s.report.allocations = s.memory.allocations() - s.allocations_before + s.side->allocations();
@@ -424,7 +431,7 @@ void NearPlan::execute(const NearSums& sums) {
 }
 
 bool NearPlan::begun() const noexcept {
-    return state_->begun;
+    return state_->stage == State::Stage::in_flight;
 }
 const Sums& NearPlan::sums() const noexcept {
     return state_->sums;

@@ -67,7 +67,7 @@ class Plan final : public DeviceNear {
   public:
     Plan(const DeviceNearOptions& options, const Structure& structure, const Sums& sums)
         : memory_(options.device), keeps_blocks_(memory_), queue_(memory_, nullptr),
-          begun_(memory_), executor_{host_memory_, backend::resolve_threads(options.host_threads)},
+          summed_(memory_), executor_{host_memory_, backend::resolve_threads(options.host_threads)},
           sums_(sums), collects_on_host_(options.collect_on_host != 0),
           on_device_(structure, queue_, copies_by_box(options.layout)),
           inputs_(queue_, executor_, first_charge + sums.components, collects_on_host_),
@@ -80,7 +80,7 @@ class Plan final : public DeviceNear {
         rest();
     }
     ~Plan() override {
-        if (work_ == Work::begun && cudaEventSynchronize(begun_) == cudaSuccess)
+        if (work_ == Work::summing && cudaEventSynchronize(summed_) == cudaSuccess)
             rest();
         if (far_in_use_ != nullptr)
             far_in_use_->start(nullptr);
@@ -157,21 +157,17 @@ class Plan final : public DeviceNear {
             layout_->set_charges(from);
         layout_->run(outputs_.fields(outputs, sums_, far_in_use_));
         outputs_.send(units_, scales_charges() ? inputs_.seen(first_charge) : nullptr);
-        GRAFT_CUDA(cudaEventRecord(begun_, queue_.stream()));
-        work_ = Work::begun;
+        GRAFT_CUDA(cudaEventRecord(summed_, queue_.stream()));
+        work_ = Work::summing;
     }
-    void see_charges() {
+    void see_sums() override {
         enter();
-        if (work_ == Work::begun)
-            inputs_.wait_fetched();
+        if (work_ != Work::summing)
+            return;
+        inputs_.wait_fetched();
         for (int32_t c = 0; c < sums_.components; ++c)
             refuse_bad(first_charge + c, core::format("charge component %d", c).c_str(),
                        most_charge(sums_.precision));
-    }
-    void see_sums() override {
-        see_charges();
-        if (work_ != Work::begun)
-            return;
         for (int32_t c = 0; scales_charges() && c < sums_.components; ++c)
             charge_scales_[static_cast<size_t>(c)] = inputs_.fetched_scale(first_charge + c);
         const typename NearOutputs<T>::BadSum bad = outputs_.see(units_, charge_scales_);
@@ -183,12 +179,12 @@ class Plan final : public DeviceNear {
     /// Waits for events, not for the stream: the host may have begun to capture it, or destroyed it.
     void end(DeviceNearReport* report) override {
         enter();
-        if (report != nullptr && work_ == Work::begun) {
-            see_sums();
-            outputs_.deliver(units_, charge_scales_);
-        }
-        if (work_ == Work::begun) {
-            GRAFT_CUDA(cudaEventSynchronize(begun_));
+        if (work_ == Work::summing) {
+            if (report != nullptr) {
+                see_sums();
+                outputs_.deliver(units_, charge_scales_);
+            }
+            GRAFT_CUDA(cudaEventSynchronize(summed_));
             ++waits_;
             rest();
         }
@@ -237,11 +233,11 @@ class Plan final : public DeviceNear {
         } else if (points_.own == nullptr || on_device != nullptr) { // of a part: of this device's arrays
             given = backend::host_stream(stream);
         }
-        if (work_ == Work::cut_short) // an error left some, perhaps on another stream
+        if (work_ == Work::under_way) // an error left some, perhaps on another stream
             GRAFT_CUDA(cudaDeviceSynchronize());
         queue_.borrow(given);
         keeps_blocks_.at_work();
-        work_ = Work::cut_short; // until the call comes to its end
+        work_ = Work::under_way;
     }
     /// After a wait.
     void rest() noexcept {
@@ -250,7 +246,7 @@ class Plan final : public DeviceNear {
             far_in_use_->start(nullptr);
         far_in_use_ = nullptr;
         keeps_blocks_.at_rest();
-        work_ = Work::none;
+        work_ = Work::resting;
     }
     /// Where an array is: NULL on this device.
     FarSide* far_of(const ArrayView& view) {
@@ -308,8 +304,8 @@ class Plan final : public DeviceNear {
     }
     /// What a call that is refused has begun comes to its end.
     void drop_call() {
-        if (work_ == Work::begun)
-            GRAFT_CUDA(cudaEventSynchronize(begun_));
+        if (work_ == Work::summing)
+            GRAFT_CUDA(cudaEventSynchronize(summed_));
         else
             queue_.wait();
         inputs_.waited();
@@ -344,8 +340,8 @@ class Plan final : public DeviceNear {
     backend::DeviceMemory memory_;
     backend::KeepsBlocks keeps_blocks_;
     backend::Queue queue_;
-    backend::Event begun_; // the end of what begin() has enqueued
-    enum class Work { none, begun, cut_short } work_ = Work::cut_short;
+    backend::Event summed_; // the end of what sum() has enqueued
+    enum class Work { resting, under_way, summing } work_ = Work::under_way; // near_plan_gpu.cuh
     int64_t waits_ = 0; // for events
     core::Memory host_memory_;
     backend::Executor executor_;

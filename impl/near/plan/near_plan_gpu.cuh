@@ -4,6 +4,17 @@
 //
 // Units (near_units.hpp): the lengths' power of two is chosen by the host, which waits for new points anyway; that
 // of charges by the device, where the kernel that gathers them reads it: nothing waits for the charges.
+//
+// What a plan is at, from call to call, and the calls that lead on:
+//
+//   resting     nothing of it is enqueued,       send_points, send_charges: under_way
+//               no stream is borrowed
+//   under_way   a call has enqueued and has      take_points, and points or charges that are refused: resting
+//               not come to its end              sum: summing
+//                                                send_*: an error came between; waits for the device; under_way
+//   summing     sums, whose end is an event      end, and charges or sums that are refused: resting
+//
+// Once the host has reset the device every call is refused, and destroy() forgets the plan without one of CUDA.
 #pragma once
 
 #include "backend/side_stream_gpu.cuh"

@@ -107,10 +107,10 @@ __device__ __forceinline__ void add_paper_cell(const PaperCell& cell, float x, f
 template <bool with_potential>
 __device__ __forceinline__ void add_paper_particles(const float4* sources, int64_t count, float x, float y,
                                                     float z, float soft, float4& sum) {
-    forces::DevicePairSum<float> pairs{};
+    forces::PairSum<float> pairs{};
     for (int64_t j = 0; j < count; ++j) {
         const float4 s = sources[j];
-        forces::add_pair<forces::DevicePair::constant, with_potential>(s.x - x, s.y - y, s.z - z, s.w, soft, 0.0f, pairs);
+        forces::add_pair_of<forces::DevicePair::constant, with_potential>(s.x - x, s.y - y, s.z - z, s.w, soft, 0.0f, pairs);
     }
     sum.x += pairs.x, sum.y += pairs.y, sum.z += pairs.z, sum.w += pairs.potential;
 }

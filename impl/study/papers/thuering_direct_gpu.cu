@@ -31,7 +31,7 @@ __global__ void pack_direct(const forces::DirectInput input, forces::DirectSourc
 
 template <bool with_potential, typename T>
 __device__ __forceinline__ void add_plain_pair(const forces::DirectSource<T>& s, const forces::DirectSource<T>& target,
-                                               T soft, forces::DevicePairSum<T>& sum) {
+                                               T soft, forces::PairSum<T>& sum) {
     const T dx = s.x - target.x, dy = s.y - target.y, dz = s.z - target.z;
     const T r2 = dx * dx + dy * dy + dz * dz + soft;
     const T inverse = rsqrt(r2), force = s.q * inverse * inverse * inverse;
@@ -41,7 +41,7 @@ __device__ __forceinline__ void add_plain_pair(const forces::DirectSource<T>& s,
 }
 
 template <bool with_potential, typename T>
-__device__ void store_stage(const forces::DirectInput& input, int64_t k, const forces::DevicePairSum<T>& sum) {
+__device__ void store_stage(const forces::DirectInput& input, int64_t k, const forces::PairSum<T>& sum) {
     T* to = static_cast<T*>(input.partial) + k;
     to[0] = sum.x, to[input.cut.targets] = sum.y, to[2 * input.cut.targets] = sum.z;
     if constexpr (with_potential)
@@ -57,7 +57,7 @@ __global__ void direct_plain(const forces::DirectInput input, const forces::Dire
         return;
     const T soft = forces::common_soft<T>(input.plummer, input.length, input.frames[0].scale);
     const forces::DirectSource<T> target = targets[k];
-    forces::DevicePairSum<T> sum{};
+    forces::PairSum<T> sum{};
     for (int64_t j = 0; j < input.cut.sources; ++j)
         add_plain_pair<with_potential>(sources[j], target, soft, sum);
     store_stage<with_potential>(input, k, sum);
@@ -73,7 +73,7 @@ __global__ void direct_tiled(const forces::DirectInput input, const forces::Dire
     const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
     const T soft = forces::common_soft<T>(input.plummer, input.length, input.frames[0].scale);
     const forces::DirectSource<T> target = targets[min(k, input.cut.targets - 1)];
-    forces::DevicePairSum<T> sum{};
+    forces::PairSum<T> sum{};
     for (int64_t first = 0; first < input.cut.sources; first += blockDim.x) {
         if (first + threadIdx.x < input.cut.sources)
             tile[threadIdx.x] = sources[first + threadIdx.x];

@@ -83,7 +83,8 @@ struct Job {
         const core::Timer create;
         const auto side =
             count == 1 ? near::make_near_one_device(input, *table.near, std::max(0, device), points)
-                       : near::make_near_devices(input, table, 0, count, near::Layout::tiled, "");
+                       : near::make_near_devices(input, table, 0, count, near::Layout::tiled,
+                                                 near::ChosenBy::caller);
         side->set_points(points);
         create_s = create.seconds();
         near::NearSums wanted;

@@ -41,7 +41,7 @@ class NearDevicesTest : public testing::Test {
         const near::Shape shape = near::shape_of(structure, scene.request.sums);
         const near::NearSideInput input{memory, structure, shape, scene.request.sums,
                                             scene.request.options};
-        const auto side = near::make_near_devices(input, table, first, count, layout, "");
+        const auto side = near::make_near_devices(input, table, first, count, layout, near::ChosenBy::caller);
         side->set_points(scene.request.points);
         near::NearSums sums = scene.sums();
         set_add(sums, add);
