@@ -15,9 +15,9 @@ int32_t step(void* engine, DeviceError* error, Body&& body) noexcept {
     return backend::as_status(error, [&] { body(*static_cast<CpuRanks*>(engine)); });
 }
 
-int32_t begin(void* engine, const settings::Settings*, const ParticleInput*, const ParticleInput*,
+int32_t begin(void* engine, const settings::Settings* settings, const ParticleInput*, const ParticleInput*,
               const Outputs*, void*, const RankWish* wish, RankFacts* facts, DeviceError* error) {
-    return step(engine, error, [&](CpuRanks& ranks) { ranks.begin(*wish, *facts); });
+    return step(engine, error, [&](CpuRanks& ranks) { ranks.begin(settings->precision, *wish, *facts); });
 }
 
 int32_t build(void* engine, const RankFrame* frame, essential::RankShape* shape, DeviceError* error) {

@@ -47,8 +47,9 @@ essential::RankExchange::Frame CpuRanks::exchange_frame() {
     return {c_->executor, settings_, tree().forest, shape_};
 }
 
-void CpuRanks::begin(const RankWish& wish, RankFacts& facts) {
+void CpuRanks::begin(settings::Precision precision, const RankWish& wish, RankFacts& facts) {
     const core::Timer timer;
+    precision_ = precision;
     CpuComputation& c = *c_;
     particles::Problem& problem = engine_.problem_;
     placement_->require_reach();
@@ -82,6 +83,7 @@ void CpuRanks::build(const RankFrame& frame, essential::RankShape& shape) {
     engine_.scale_sources(c, frame.scale);
     engine_.gather_targets(c.executor);
     settings_ = c.settings;
+    settings_.precision = precision_;
     c.environment.tuning.before(settings_, problem.n, problem.all_targets && !problem.points,
                                 "several ranks");
     if (frame.has_box) {

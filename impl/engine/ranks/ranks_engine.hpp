@@ -22,7 +22,8 @@ class CpuRanks {
     void end_request();
 
     // The steps, as rank_force_table.hpp says.
-    void begin(const RankWish& wish, RankFacts& facts);
+    /// In double where a rank with a GPU has asked all for it, whatever the settings say.
+    void begin(settings::Precision precision, const RankWish& wish, RankFacts& facts);
     void build(const RankFrame& frame, essential::RankShape& shape);
     int64_t cover_targets(lists::Group* groups, int64_t most);
     int64_t cover_particles(lists::Group* groups, int64_t most);
@@ -49,6 +50,7 @@ class CpuRanks {
     // Of the computation that runs.
     CpuComputation* c_ = nullptr;
     const Placement* placement_ = nullptr;
+    settings::Precision precision_ = settings::Precision::mixed;
     settings::Settings settings_; // with sizes, and a box where the ranks have agreed on one
     RankFrame frame_{};
     essential::RankShape shape_{};

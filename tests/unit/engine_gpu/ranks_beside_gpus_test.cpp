@@ -223,6 +223,27 @@ struct Host {
 
 const Backends three = {cpu, gpu, cpu};
 
+/// All ranks, once more and in double, where one of them has no frames in single precision: the bits of fp64.
+TEST_F(BesideGpus, AllChangeToDoubleWhereOneMust) {
+    fake::Control& control = test::fake_control<fake::Control>(GRAFT_FAKE_CUDA);
+    const Cloud cloud = make_cloud(900);
+    for (const Backends& mix : mixes) {
+        const auto ranks = static_cast<int>(mix.size());
+        settings::Settings s = settings_of(MacType::error, 1);
+        const Owners owners = bisection(cloud, ranks);
+        const Results single = compute_on(mix, cloud, owners, s);
+        control.needs_double = true;
+        const Results changed = compute_on(mix, cloud, owners, s);
+        control.needs_double = false;
+        s.precision = settings::Precision::fp64;
+        const Results wide = compute_on(mix, cloud, owners, s);
+        EXPECT_EQ(changed.ax, wide.ax) << ranks;
+        EXPECT_EQ(changed.potential, wide.potential) << ranks;
+        EXPECT_EQ(changed.energy, wide.energy) << ranks;
+        EXPECT_NE(changed.ax, single.ax) << ranks;
+    }
+}
+
 /// Each way to meet leaves nothing behind for the other.
 TEST_F(BesideGpus, CpusAloneAreAsBeforeAfterwards) {
     const Cloud cloud = make_cloud(600);

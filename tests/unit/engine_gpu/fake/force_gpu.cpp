@@ -31,6 +31,14 @@ CpuRanks* ranks_of(void* engine) {
     return static_cast<Engine*>(engine)->ranks->steps();
 }
 
+int32_t evaluate_all(void* engine, RankOutcome* outcome, DeviceError* error) {
+    if (!control.needs_double || static_cast<Engine*>(engine)->ranks->in_double())
+        return cpu_ranks_table().evaluate_all(ranks_of(engine), outcome, error);
+    *outcome = {};
+    outcome->needs_double = 1;
+    return 0;
+}
+
 int32_t create(const DeviceOptions*, void** engine, DeviceError* error) {
     return backend::as_status(error, [&] { *engine = new Engine; });
 }
@@ -110,7 +118,8 @@ extern "C" __attribute__((visibility("default"))) fake::Control* fake_control() 
 }
 
 extern "C" __attribute__((visibility("default"))) const backend::CudaTable* graft_cuda_get_table() {
-    static const DeviceRanksTable ranks = fake::ranks_table<ranks_of>(begin_over_ranks);
+    static DeviceRanksTable ranks = fake::ranks_table<ranks_of>(begin_over_ranks);
+    ranks.evaluate_all = evaluate_all;
     static const DeviceForceTable force = {create, destroy, begin, end, nullptr, &ranks};
     static backend::CudaTable table = test::fake_table<1>();
     table.device_info = device_info;

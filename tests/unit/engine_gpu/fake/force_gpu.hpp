@@ -22,6 +22,7 @@ struct Control {
     std::vector<Sizes> used;                                    // by computations so far
     std::vector<int32_t> buffers;                               // and these, 0: the lists stayed
     double (*feed_s)(int32_t buffer) = nullptr;                 // that end() reports of a feed; null: 1
+    bool needs_double = false; // it has no frames for particles in single precision, over ranks
     graft::backend::CudaTable* table = nullptr; // what a test needs besides forces it puts here
 };
 

@@ -28,6 +28,7 @@ class Ranks {
     Ranks& operator=(const Ranks&) = delete;
 
     CpuRanks* steps() { return &steps_; }
+    bool in_double() const { return settings_.precision == settings::Precision::fp64; }
     /// As the host has them in begin, whose structs it may forget.
     void accept(const settings::Settings& settings, const ParticleInput& particles,
                 const ParticleInput* points, const Outputs& outputs) {
