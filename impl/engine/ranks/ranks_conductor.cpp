@@ -8,7 +8,6 @@
 #include "essential/root_cube.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstring>
 
 namespace graft::engine {
@@ -65,8 +64,11 @@ RankOutcome RanksConductor::evaluate_tree(comm::Communicator& comm, const Job& j
     times_.exchange_s += timer.lap();
     RankOutcome outcome{};
     comm.together([&] { call(job.table.evaluate_all, job.engine, &outcome); });
-    static_assert(offsetof(RankOutcome, needs_double) == offsetof(RankOutcome, totals) + sizeof outcome.totals);
-    comm.allreduce(outcome.totals, 8, comm::Operation::sum); // with needs_double
+    double sums[8]; // one round for both
+    *std::copy_n(outcome.totals, 7, sums) = outcome.needs_double;
+    comm.allreduce(sums, 8, comm::Operation::sum);
+    std::copy_n(sums, 7, outcome.totals);
+    outcome.needs_double = sums[7];
     return outcome;
 }
 
