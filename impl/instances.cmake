@@ -78,3 +78,12 @@ foreach(number float mixed double) # mixed: float with low parts
         list(APPEND cpu_instances ${GRAFT_INSTANCES}/${path})
     endforeach()
 endforeach()
+
+# M2L of forces/m2l/m2l_kernel.hpp: a kind of number, with softening or without, a file.
+foreach(type float double)
+    foreach(softened false true)
+        set(path forces/m2l_${type}_${softened}.cpp)
+        configure_file(forces/m2l/m2l_instance.cpp.in ${GRAFT_INSTANCES}/${path} @ONLY)
+        list(APPEND cpu_instances ${GRAFT_INSTANCES}/${path})
+    endforeach()
+endforeach()

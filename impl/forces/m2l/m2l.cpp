@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// M2L and L2P, compiled once per SIMD target; m2l.hpp says what they do, m2l_terms.hpp the mathematics.
-// Loops over terms are folds: every index is known to the compiler.
+// L2P, and cells packed for M2L, compiled once per SIMD target; M2L itself: m2l_kernel.hpp. m2l.hpp says what they do,
+// m2l_terms.hpp the mathematics. Loops over terms are folds: every index is known to the compiler.
 #include "forces/m2l/m2l.hpp"
-
-#include "moments/source_terms.hpp"
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "forces/m2l/m2l.cpp"
@@ -23,69 +20,6 @@ namespace graft::forces::HWY_NAMESPACE {
 #define GRAFT_LOCAL_BODY HWY_INLINE
 #include "forces/m2l/m2l.inc"
 #undef GRAFT_LOCAL_BODY
-
-/// M2L of cells of `order`, in the lanes of vectors.
-template <typename T, int order, bool softened>
-struct LocalKernel {
-    using Ops = VectorOps<T>;
-    using Real = typename Ops::Real;
-    using Body = LocalBody<Ops, order, softened, true>;
-    static constexpr Ops ops{};
-    static constexpr moments::SourceMatrix<order, softened> matrix{};
-
-    /// Number k of the cells' series from their records.
-    template <int k, int... j>
-    static HWY_INLINE void source(const T* records, Real* w, std::integer_sequence<int, j...>) {
-        bool first = true;
-        const auto add = [&]<int i>() HWY_ATTR {
-            constexpr double factor = matrix.value[k][i];
-            if constexpr (factor != 0) {
-                const Real number = hn::Load(typename Ops::D(), records + i * LocalSources<T>::stride);
-                w[k] = first ? ops.mul(ops.set(factor), number) : ops.fma(ops.set(factor), number, w[k]);
-                first = false;
-            }
-        };
-        (add.template operator()<j>(), ...);
-    }
-    template <int... k>
-    static HWY_INLINE void read_sources(const T* records, Real* w, std::integer_sequence<int, k...>) {
-        constexpr int numbers = moments::record_terms(order, softened);
-        (source<k>(records, w, std::make_integer_sequence<int, numbers>()), ...);
-    }
-
-    static HWY_INLINE void add_cells(const LocalSources<T>& cells, int64_t j, const Real (&centre)[3],
-                                     Real square, Real* sum) {
-        const typename Ops::D d;
-        const auto row = [&](int k) HWY_ATTR { return hn::Load(d, cells.row(k) + j); };
-        Real u[3] = {ops.sub(centre[0], row(0)), ops.sub(centre[1], row(1)), ops.sub(centre[2], row(2))};
-        const Real s2 = ops.fma(
-            u[0], u[0], ops.fma(u[1], u[1], softened ? ops.fma(u[2], u[2], square) : ops.mul(u[2], u[2])));
-        const Real inverse = ops.inverse_root(s2);
-        for (Real& x : u)
-            x = ops.mul(x, inverse);
-        Real w[Body::sources];
-        read_sources(cells.row(4) + j, w, std::make_integer_sequence<int, Body::sources>());
-        Body::add(u, inverse, ops.mul(row(3), inverse), w, sum);
-    }
-
-    static HWY_NOINLINE void run(double length, const LocalSources<T>& cells, LocalExpansion& local) {
-        const typename Ops::D d;
-        const Real centre[3] = {ops.set(local.centre[0]), ops.set(local.centre[1]), ops.set(local.centre[2])};
-        const Real square = ops.set(length * length);
-        Real sum[Body::count];
-        for (Real& value : sum)
-            value = hn::Zero(d);
-        for (int64_t j = 0; j < cells.count(); j += static_cast<int64_t>(hn::Lanes(d)))
-            add_cells(cells, j, centre, square, sum);
-        double value[Body::count];
-        for (int k = 0; k < Body::count; ++k)
-            value[k] = static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum[k])));
-        if constexpr (!softened)
-            complete_terms(Body::degree, value);
-        for (int k = 0; k < Body::count; ++k)
-            local.value[static_cast<size_t>(k)] += value[k];
-    }
-};
 
 /// L2P of an expansion of this degree, targets in lanes, in double.
 template <int degree>
@@ -124,28 +58,6 @@ struct PointKernel {
 };
 
 template <typename T>
-void m2l_any(const CellVariant& v, double length, const LocalSources<T>& cells, LocalExpansion& local) {
-    const auto run = [&]<int order>() {
-        if (v.softened)
-            LocalKernel<T, order, true>::run(length, cells, local);
-        else
-            LocalKernel<T, order, false>::run(length, cells, local);
-    };
-    switch (v.order) {
-    case 0:
-        return run.template operator()<0>();
-    case 1:
-        return run.template operator()<1>();
-    case 2:
-        return run.template operator()<2>();
-    case 3:
-        return run.template operator()<3>();
-    default:
-        return run.template operator()<4>();
-    }
-}
-
-template <typename T>
 void l2p_any(const CellVariant& v, const LocalExpansion& local, const Targets<T>& targets,
              const FieldSums& out) {
     switch (v.order) {
@@ -162,13 +74,6 @@ void l2p_any(const CellVariant& v, const LocalExpansion& local, const Targets<T>
     }
 }
 
-void m2l_float(const CellVariant& v, double length, const LocalSources<float>& cells, LocalExpansion& local) {
-    m2l_any(v, length, cells, local);
-}
-void m2l_double(const CellVariant& v, double length, const LocalSources<double>& cells,
-                LocalExpansion& local) {
-    m2l_any(v, length, cells, local);
-}
 void l2p_float(const CellVariant& v, const LocalExpansion& local, const Targets<float>& targets,
                const FieldSums& out) {
     l2p_any(v, local, targets, out);
@@ -199,21 +104,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace graft::forces {
 
-HWY_EXPORT(m2l_float);
-HWY_EXPORT(m2l_double);
 HWY_EXPORT(l2p_float);
 HWY_EXPORT(l2p_double);
 
-template <>
-void m2l<float>(const CellVariant& v, double length, const LocalSources<float>& cells,
-                LocalExpansion& local) {
-    HWY_DYNAMIC_DISPATCH(m2l_float)(v, length, cells, local);
+template <typename T>
+void m2l(const CellVariant& v, double length, const LocalSources<T>& cells, LocalExpansion& local) {
+    v.softened ? m2l_of<T, true>(v.order, length, cells, local) : m2l_of<T, false>(v.order, length, cells, local);
 }
-template <>
-void m2l<double>(const CellVariant& v, double length, const LocalSources<double>& cells,
-                 LocalExpansion& local) {
-    HWY_DYNAMIC_DISPATCH(m2l_double)(v, length, cells, local);
-}
+template void m2l(const CellVariant&, double, const LocalSources<float>&, LocalExpansion&);
+template void m2l(const CellVariant&, double, const LocalSources<double>&, LocalExpansion&);
+
 template <>
 void l2p<float>(const CellVariant& v, const LocalExpansion& local, const Targets<float>& targets,
                 const FieldSums& sums) {

@@ -53,6 +53,18 @@ class LocalSources {
 template <typename T>
 void m2l(const CellVariant& variant, double length, const LocalSources<T>& cells, LocalExpansion& local);
 
+/// The same of each kind of cells, which impl/instances.cmake makes.
+template <typename T, bool softened>
+void m2l_of(int order, double length, const LocalSources<T>& cells, LocalExpansion& local);
+template <>
+void m2l_of<float, false>(int order, double length, const LocalSources<float>& cells, LocalExpansion& local);
+template <>
+void m2l_of<float, true>(int order, double length, const LocalSources<float>& cells, LocalExpansion& local);
+template <>
+void m2l_of<double, false>(int order, double length, const LocalSources<double>& cells, LocalExpansion& local);
+template <>
+void m2l_of<double, true>(int order, double length, const LocalSources<double>& cells, LocalExpansion& local);
+
 /// Adds the expansion's field at the targets. Cost: about 6 term_count(local_order) operations a target, in
 /// double.
 template <typename T>
