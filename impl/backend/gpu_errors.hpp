@@ -24,11 +24,11 @@ int32_t as_status(DeviceError* error, Body&& body) noexcept {
     } catch (const core::Error& caught) {
         return report(caught.status(), caught.what());
     } catch (const std::bad_alloc&) {
-        return report(core::Status::memory, "no host memory for the GPU backend's control data");
+        return report(core::Status::memory, "no host memory for control data");
     } catch (const std::exception& caught) {
         return report(core::Status::internal, caught.what());
     } catch (...) {
-        return report(core::Status::internal, "an unknown exception in the GPU backend");
+        return report(core::Status::internal, "an unknown exception in an engine");
     }
 }
 
