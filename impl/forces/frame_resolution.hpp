@@ -6,7 +6,8 @@
 // straddles far clumps, a close pair in a wide block, a far source that makes the frame small (`reach`) bring
 // pairs closer than frame_resolution, whose forces would be wrong by more than 1 / 300, or by all there is:
 // such targets are summed in double. The CPU looks for pairs among a block's targets and sources
-// (p2p/close_targets.hpp), the GPU among targets that stand beside each other (frame_resolution_gpu.cuh).
+// (p2p/close_targets.hpp), the GPU among targets that stand beside each other (frame_resolution_gpu.cuh) or, of a tree
+// and where targets are not the sources, among the sources of a group.
 #pragma once
 
 #include "forces/frame.hpp"

@@ -14,10 +14,6 @@ namespace {
 constexpr unsigned all_lanes = ~0u;
 constexpr int threads = 128;
 
-__device__ const lists::Group& batch_group(const EvaluationView& v, int64_t g) {
-    return v.groups[lists::batch_begin(*v.group_count, v.batch, v.batches) + g];
-}
-
 /// Sources of a leaf, a heap being one, and the index of the first.
 struct LeafSources {
     uint32_t count;

@@ -148,6 +148,10 @@ __device__ inline int64_t batch_group_count(const EvaluationView& v) {
            lists::batch_begin(groups, v.batch, v.batches);
 }
 
+__device__ inline const lists::Group& batch_group(const EvaluationView& v, int64_t g) {
+    return v.groups[lists::batch_begin(*v.group_count, v.batch, v.batches) + g];
+}
+
 /// Cells of a group's list that meet its targets one by one, and all of them.
 __device__ inline int64_t all_cells(const EvaluationView& v, int64_t g) {
     return v.node_offset[g + 1] - v.node_offset[g];

@@ -255,7 +255,8 @@ void DeviceForce::finish(bool may_repeat) {
         const backend::DeviceStatus status = c.queue.fetched_status();
         if (status.stop == backend::bad_value)
             repair_.raise_bad_value(s_, status);
-        if (status.stop == particles::bad_result)
+        const bool in_double = c.job.settings.precision == settings::Precision::fp64;
+        if (status.stop == particles::bad_result && (in_double || !may_repeat)) // else double may have it
             s_.output.raise_bad_result(c);
         if (status.stop == backend::go && !deferred)
             return take_status(status);

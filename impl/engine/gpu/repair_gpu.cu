@@ -7,7 +7,6 @@
 #include "particles/read_arrays.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -54,7 +53,7 @@ void grow(Steps& s, const backend::DeviceStatus& status) {
                    static_cast<long long>(status.leaf_entries_needed));
 }
 
-/// Bodies or softening lengths are out of single precision's range, as a body that blew up is.
+/// Bodies, softening lengths or sums are out of single precision's range, as a body that blew up is.
 void take_double(Steps& s) {
     Computation& c = s.c;
     c.job.settings.precision = settings::Precision::fp64;
@@ -95,7 +94,7 @@ void Repair::repair(Steps& s, const backend::DeviceStatus& status) {
     ++s.c.repeats;
     if (status.stop == backend::deep_cell)
         split_deep_cells(s);
-    else if (status.stop == forces::needs_double)
+    else if (status.stop == forces::needs_double || status.stop == particles::bad_result)
         take_double(s);
     else if (status.stop == forces::softened_beyond_range)
         core::fail(core::Status::value,
@@ -111,12 +110,12 @@ void Repair::split_deep_cells(Steps& s) {
 }
 
 /// Where a few particles stand far outside, as bodies that blew up do: keys for the cube that holds most of a
-/// sample, in which they have those of its nearest cells. Boxes and radii of nodes hold them all the same. False:
-/// the particles are no such case, or were taken for one before. Waits.
+/// sample, in which they have those of its nearest cells. Boxes and radii of nodes hold them all the same; the frame
+/// of a group that has one is as wide as it is far, so all is computed in double. False: the particles are no such
+/// case, or were taken for one before. Waits.
 bool Repair::take_root_of_most(Steps& s) {
     constexpr int64_t sample_size = 1024, outside = sample_size / 32; // of these, on either side
-    constexpr double far_outside = 0x1p10;                            // times the cube
-    constexpr double single_precision = 0x1p51; // most that a frame spans, of sizes of groups (warp_tasks_gpu.cu)
+    constexpr double far_outside = 0x1p10, too_far = 0x1p80;          // times the cube
     Computation& c = s.c;
     const DeviceJob& job = c.job;
     const settings::Settings& settings = job.settings;
@@ -142,17 +141,15 @@ bool Repair::take_root_of_most(Steps& s) {
         middle[a] = 0.5 * low + 0.5 * high;
         edge = std::max(edge, 2 * (high - low));
     }
-    if (!(edge > 0) || edge * far_outside > counts.root_edge)
+    if (!(edge > 0) || edge * far_outside > counts.root_edge || edge * too_far < counts.root_edge)
         return false;
-    const double groups = static_cast<double>(job.n) / settings.group;
-    if (settings.precision != settings::Precision::fp64 &&
-        counts.root_edge / edge * std::cbrt(groups) > single_precision)
+    if (settings.precision != settings::Precision::fp64)
         take_double(s);
     for (int a = 0; a < 3; ++a)
         c.root_of_most.lower[a] = middle[a] - 0.5 * edge;
     c.root_of_most.edge = edge;
     c.tree_from = TreeFrom::build;
-    c.note = "a few particles are far outside: keys are those of the cube that holds most";
+    c.note = "a few particles are far outside: keys of the cube that holds most, computed in double";
     return true;
 }
 

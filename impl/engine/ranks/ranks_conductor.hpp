@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Forces over ranks of which some or all have a GPU: who speaks with whom, and when. The steps of tree_ranks.cpp
-// (push), with the work of each behind DeviceRanksTable: a GPU's or CpuRanks; between sending and receiving a rank
-// sums over its own tree.
+// (push), with the work of each behind DeviceRanksTable: a GPU's or CpuRanks. A GPU sums over its own tree while
+// messages travel, a CPU before.
 //
 // Invariant: what may fail on one rank runs inside together(), so all ranks throw the same error; between the
 // start and the end of messages nothing throws.

@@ -192,6 +192,10 @@ void CpuRanks::evaluate_all(RankOutcome& outcome) {
     Outputs fields = c.request.outputs; // the sums of all ranks are looked at when they are known
     fields.virial = fields.energy = {};
     check_results(c.executor, c.settings, fields, field, totals);
+    if (core::Buffer<double>& last = engine_.problem_.last; c.settings.mac_history && last.size() != engine_.problem_.n) {
+        last.resize(engine_.problem_.n); // room for write(), which must not fail
+        last.resize(0);
+    }
     outcome = {};
     outcome.pairs = c.report.pairs, outcome.cells = c.report.cells;
     std::copy_n(totals.value, Totals::count, outcome.totals);

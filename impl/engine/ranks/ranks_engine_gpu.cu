@@ -414,9 +414,10 @@ void DeviceRanks::evaluate_all(RankOutcome& outcome) {
         const backend::DeviceStatus status = c.queue.fetched_status();
         if (status.stop == backend::go)
             break;
-        if (status.stop == particles::bad_result)
+        const bool in_double = c.job.settings.precision == settings::Precision::fp64;
+        if (status.stop == particles::bad_result && in_double)
             raise_bad_result();
-        if (status.stop == forces::needs_double) {
+        if (status.stop == forces::needs_double || status.stop == particles::bad_result) {
             outcome.needs_double = 1;
             return;
         }

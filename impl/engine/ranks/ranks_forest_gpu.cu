@@ -31,8 +31,11 @@ void DeviceRanks::resize_forest(const essential::RemotePlan& plan) {
     forest_.tree.n = frame_.all_particles;                       // charges are scaled for all
     forest_.tree.counts.resize(1), forest_.tree.nodes.resize(nodes), forest_.tree.boxes.resize(nodes);
     for (backend::DeviceBuffer<double>* values :
-         {&forest_.tree.x, &forest_.tree.y, &forest_.tree.z, &forest_.tree.charge})
+         {&forest_.tree.x, &forest_.tree.y, &forest_.tree.z, &forest_.tree.charge}) {
         values->resize(std::max<int64_t>(particles, 1)); // particle 0 is read where there is none
+        if (particles == 0)
+            GRAFT_CUDA(cudaMemsetAsync(values->data(), 0, sizeof(double), c.queue.stream()));
+    }
     forest_.tree.softening.resize(c.job.per_particle ? std::max<int64_t>(particles, 1) : 0);
     forest_.moments.order = settings.order;
     for (backend::DeviceBuffer<double>* values :

@@ -83,40 +83,77 @@ __device__ __forceinline__ bool has_close(const Lines& own, const Lines& before,
     return nearest < limit;
 }
 
-/// Whether a source at another place is closer to target k than the frame resolves, among the leaves of the
-/// group's list that reach so near (a warp, which has one target).
-__device__ bool has_near_source(const EvaluationView& v, const GroupFrame& frame, int64_t g, int64_t k) {
-    const double at[3] = {v.target_x[k], v.target_y[k], v.target_z[k]}, limit = frame_resolution / frame.scale;
-    const double* const axes[3] = {v.x, v.y, v.z};
-    const int64_t end = v.leaf_offset[g + 1];
-    bool near = false;
-    for (int64_t begin = v.leaf_offset[g]; begin < end; begin += 32) {
-        const int32_t own = begin + lane_of_thread() < end ? v.leaf_list[begin + lane_of_thread()] : -1;
-        double gap = INFINITY, edge = 0; // of the leaf's box
-        for (int a = 0; a < 3 && own >= 0; ++a) {
-            const geometry::Box& box = v.boxes[own];
-            const double apart = fmax(box.lower[a] - at[a], at[a] - box.upper[a]);
-            gap = a == 0 ? fmax(apart, 0.0) : fmax(gap, apart);
-            edge = fmax(edge, box.upper[a] - box.lower[a]);
-        }
-        near |= edge == 0 && gap > 0 && gap < limit; // all its particles are there
-        for (unsigned left = __ballot_sync(whole_warp, edge > 0 && gap < limit); left != 0; left &= left - 1) {
-            const tree::Node leaf = v.nodes[__shfl_sync(whole_warp, own, __ffs(static_cast<int>(left)) - 1)];
-            for (int32_t j = leaf.first + lane_of_thread(); j < leaf.first + leaf.count; j += 32) {
-                double distance = 0;
-                for (int a = 0; a < 3; ++a)
-                    distance = fmax(distance, fabs(axes[a][j] - at[a]));
-                near |= distance > 0 && distance < limit;
-            }
-        }
-    }
-    return __any_sync(whole_warp, near);
+/// The largest distance along an axis between boxes, one of which may be a place; 0: they meet.
+__device__ double gap_between(const geometry::Box& a, const geometry::Box& b) {
+    double gap = 0;
+    for (int axis = 0; axis < 3; ++axis)
+        gap = fmax(gap, fmax(a.lower[axis] - b.upper[axis], b.lower[axis] - a.upper[axis]));
+    return gap;
 }
 
-/// Of targets that are not the sources: lanes whose target base + lane has a near one, that its softening does
-/// not hide.
-__device__ unsigned with_near_source(const EvaluationView& v, const Rule& rule, const GroupFrame& frame, int64_t g,
-                                     int32_t base) {
+/// Leaves of a group's list that come within `limit` of its box, a lane each: `own`, or -1. `all`: there are more,
+/// and each target looks at the whole list.
+struct NearLeaves {
+    int32_t own = -1;
+    bool all = false;
+};
+
+/// A warp.
+__device__ NearLeaves leaves_near(const EvaluationView& v, int64_t g, double limit) {
+    const geometry::Box box = batch_group(v, g).target.box;
+    const int64_t end = v.leaf_offset[g + 1];
+    const int lane = lane_of_thread();
+    NearLeaves found;
+    int count = 0; // the same in all lanes
+    for (int64_t begin = v.leaf_offset[g]; begin < end && count <= 32; begin += 32) {
+        const int32_t node = begin + lane < end ? v.leaf_list[begin + lane] : -1;
+        const bool is_near = node >= 0 && gap_between(v.boxes[node], box) < limit;
+        for (unsigned left = __ballot_sync(whole_warp, is_near); left != 0; left &= left - 1, ++count) {
+            const int32_t next = __shfl_sync(whole_warp, node, __ffs(static_cast<int>(left)) - 1);
+            found.own = lane == count ? next : found.own;
+        }
+    }
+    found.all = count > 32;
+    return found;
+}
+
+/// Whether a source of the leaves that the lanes have (-1: none) stands closer to `at` than `limit`, at another
+/// place (a warp, which has one place).
+__device__ bool is_near_leaves(const EvaluationView& v, int32_t own, const double (&at)[3], double limit) {
+    const double* const axes[3] = {v.x, v.y, v.z};
+    const geometry::Box place{{at[0], at[1], at[2]}, {at[0], at[1], at[2]}};
+    const geometry::Box box = own >= 0 ? v.boxes[own] : geometry::Box{};
+    const bool reached = own >= 0 && gap_between(box, place) < limit, one_place = box.longest_edge() <= 0;
+    bool found = reached && one_place && gap_between(box, place) > 0; // all its particles are there
+    for (unsigned left = __ballot_sync(whole_warp, reached && !one_place); left != 0; left &= left - 1) {
+        const tree::Node leaf = v.nodes[__shfl_sync(whole_warp, own, __ffs(static_cast<int>(left)) - 1)];
+        for (int32_t j = leaf.first + lane_of_thread(); j < leaf.first + leaf.count; j += 32) {
+            double distance = 0;
+            for (int a = 0; a < 3; ++a)
+                distance = fmax(distance, fabs(axes[a][j] - at[a]));
+            found |= distance > 0 && distance < limit;
+        }
+    }
+    return __any_sync(whole_warp, found);
+}
+
+__device__ bool has_near_source(const EvaluationView& v, const NearLeaves& leaves, int64_t g, int64_t k, double limit) {
+    const double at[3] = {v.target_x[k], v.target_y[k], v.target_z[k]};
+    if (!leaves.all)
+        return is_near_leaves(v, leaves.own, at, limit);
+    const int64_t end = v.leaf_offset[g + 1];
+    bool found = false;
+    for (int64_t begin = v.leaf_offset[g]; begin < end && !found; begin += 32) {
+        const int64_t e = begin + lane_of_thread();
+        found = is_near_leaves(v, e < end ? v.leaf_list[e] : -1, at, limit);
+    }
+    return found;
+}
+
+/// Of targets that are not the sources: lanes whose target base + lane has a source closer than the frame resolves,
+/// that its softening does not hide.
+__device__ __noinline__ unsigned with_near_source(const EvaluationView& v, const Rule& rule, const GroupFrame& frame,
+                                                  const NearLeaves& leaves, int64_t g, int32_t base) {
     const int32_t mine = base + lane_of_thread();
     const int64_t first = int64_t{frame.first} + base;
     const double length = !rule.softened || mine >= frame.count ? 0.0
@@ -126,7 +163,7 @@ __device__ unsigned with_near_source(const EvaluationView& v, const Rule& rule, 
     for (unsigned left = __ballot_sync(whole_warp, mine < frame.count && length * frame.scale < frame_resolution);
          left != 0; left &= left - 1) {
         const int of = __ffs(static_cast<int>(left)) - 1;
-        found |= has_near_source(v, frame, g, first + of) ? 1u << of : 0u;
+        found |= has_near_source(v, leaves, g, first + of, frame_resolution / frame.scale) ? 1u << of : 0u;
     }
     return found;
 }
@@ -155,13 +192,15 @@ __global__ void __launch_bounds__(32 * warps, 4)
     const int shift = GroupFrame::coarse_shift(frame.count), lane = lane_of_thread();
     const int32_t count = frame.pairs.total > 0 ? frame.count : 0;
     const bool ask_each = rule.potential && rule.softened; // whether it loses itself
+    const NearLeaves leaves =
+        v.same_places || count == 0 ? NearLeaves{} : leaves_near(v, g, frame_resolution / frame.scale);
     unsigned bits = 0;
     for (int32_t base = 0; base < count; base += 32 * ahead) {
         Lines at[ahead + 2]; // those before the first in front, those behind the last at the end
 #pragma unroll
         for (int i = 0; i < ahead + 2; ++i) {
             const int32_t k = base + 32 * (i - 1) + lane;
-            const bool wanted = k < count + frame_neighbours && (i > 0 || lane >= 32 - frame_neighbours) &&
+            const bool wanted = v.same_places && k < count + frame_neighbours && (i > 0 || lane >= 32 - frame_neighbours) &&
                                 (i <= ahead || lane < frame_neighbours);
             at[i] = places_on_lines(v, frame, wanted ? int64_t{frame.first} + k : -1);
         }
@@ -169,7 +208,7 @@ __global__ void __launch_bounds__(32 * warps, 4)
         for (int i = 1; i <= ahead; ++i) {
             const int32_t k = base + 32 * (i - 1) + lane;
             const bool close = v.same_places ? has_close(at[i], at[i - 1], at[i + 1])
-                                             : (with_near_source(v, rule, frame, g, k - lane) >> lane & 1) != 0;
+                                             : (with_near_source(v, rule, frame, leaves, g, k - lane) >> lane & 1) != 0;
             if (k < count &&
                 (frame.all_coarse || (close && !v.same_places) ||
                  ((close || ask_each) && is_coarse(v, rule, frame, int64_t{frame.first} + k, close))))
