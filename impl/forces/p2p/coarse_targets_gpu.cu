@@ -152,8 +152,8 @@ __device__ bool has_near_source(const EvaluationView& v, const NearLeaves& leave
 
 /// Of targets that are not the sources: lanes whose target base + lane has a source closer than the frame resolves,
 /// that its softening does not hide.
-__device__ __noinline__ unsigned with_near_source(const EvaluationView& v, const Rule& rule, const GroupFrame& frame,
-                                                  const NearLeaves& leaves, int64_t g, int32_t base) {
+__device__ unsigned with_near_source(const EvaluationView& v, const Rule& rule, const GroupFrame& frame,
+                                     const NearLeaves& leaves, int64_t g, int32_t base) {
     const int32_t mine = base + lane_of_thread();
     const int64_t first = int64_t{frame.first} + base;
     const double length = !rule.softened || mine >= frame.count ? 0.0
@@ -168,7 +168,9 @@ __device__ __noinline__ unsigned with_near_source(const EvaluationView& v, const
     return found;
 }
 
-/// Whether the frame is too coarse for target k; `close`: it may have a close neighbour.
+/// Whether target k needs double whatever is near it, or has a neighbour in order, where it may (`close`), that the
+/// frame is too coarse for.
+template <bool same_places>
 __device__ bool is_coarse(const EvaluationView& v, const Rule& rule, const GroupFrame& frame, int64_t k,
                           bool close) {
     Frame place;
@@ -177,46 +179,78 @@ __device__ bool is_coarse(const EvaluationView& v, const Rule& rule, const Group
     const auto sources = static_cast<int64_t>(v.charge_scale); // about
     if (rule.potential && loses_itself(place, length, rule.one_plummer, sources))
         return true;
-    return close && v.same_places &&
-           too_coarse(place, neighbour_gap({v.target_x, v.target_y, v.target_z, v.target_count}, k), length);
+    if constexpr (same_places)
+        return close && too_coarse(place, neighbour_gap({v.target_x, v.target_y, v.target_z, v.target_count}, k), length);
+    else
+        return close;
 }
 
-/// GroupFrame::coarse of the batch's groups, a warp each.
-__global__ void __launch_bounds__(32 * warps, 4)
-    find_kernel(const EvaluationView v, const Rule rule, GroupFrame* frames) {
-    constexpr int ahead = 4; // times 32 targets, whose loads are under way together
-    const int64_t g = int64_t{blockIdx.x} * warps + warp_of_thread();
-    if ((g >= batch_group_count(v)) | backend::stopped(v.status))
-        return;
-    const GroupFrame frame = frames[g];
-    const int shift = GroupFrame::coarse_shift(frame.count), lane = lane_of_thread();
-    const int32_t count = frame.pairs.total > 0 ? frame.count : 0;
+constexpr int ahead = 4; // times 32 targets
+
+/// GroupFrame's bits of a lane's target base + lane.
+template <bool same_places>
+__device__ unsigned coarse_bits(const EvaluationView& v, const Rule& rule, const GroupFrame& frame, int32_t base,
+                                int32_t count, bool close) {
+    const int lane = lane_of_thread();
+    const int32_t k = base + lane;
     const bool ask_each = rule.potential && rule.softened; // whether it loses itself
-    const NearLeaves leaves =
-        v.same_places || count == 0 ? NearLeaves{} : leaves_near(v, g, frame_resolution / frame.scale);
+    const bool coarse =
+        k < count && (frame.all_coarse || ((close || ask_each) && is_coarse<same_places>(v, rule, frame,
+                                                                                         int64_t{frame.first} + k, close)));
+    return coarse ? 1u << (k >> GroupFrame::coarse_shift(frame.count)) : 0u;
+}
+
+/// Of targets that are the sources: neighbours in order, whose loads are under way together.
+__device__ unsigned coarse_by_order(const EvaluationView& v, const Rule& rule, const GroupFrame& frame, int32_t count) {
+    const int lane = lane_of_thread();
     unsigned bits = 0;
     for (int32_t base = 0; base < count; base += 32 * ahead) {
         Lines at[ahead + 2]; // those before the first in front, those behind the last at the end
 #pragma unroll
         for (int i = 0; i < ahead + 2; ++i) {
             const int32_t k = base + 32 * (i - 1) + lane;
-            const bool wanted = v.same_places && k < count + frame_neighbours && (i > 0 || lane >= 32 - frame_neighbours) &&
+            const bool wanted = k < count + frame_neighbours && (i > 0 || lane >= 32 - frame_neighbours) &&
                                 (i <= ahead || lane < frame_neighbours);
             at[i] = places_on_lines(v, frame, wanted ? int64_t{frame.first} + k : -1);
         }
 #pragma unroll
-        for (int i = 1; i <= ahead; ++i) {
-            const int32_t k = base + 32 * (i - 1) + lane;
-            const bool close = v.same_places ? has_close(at[i], at[i - 1], at[i + 1])
-                                             : (with_near_source(v, rule, frame, leaves, g, k - lane) >> lane & 1) != 0;
-            if (k < count &&
-                (frame.all_coarse || (close && !v.same_places) ||
-                 ((close || ask_each) && is_coarse(v, rule, frame, int64_t{frame.first} + k, close))))
-                bits |= 1u << (k >> shift);
-        }
+        for (int i = 1; i <= ahead; ++i)
+            bits |= coarse_bits<true>(v, rule, frame, base + 32 * (i - 1), count,
+                                      has_close(at[i], at[i - 1], at[i + 1]));
     }
+    return bits;
+}
+
+/// Of others.
+__device__ unsigned coarse_by_sources(const EvaluationView& v, const Rule& rule, const GroupFrame& frame, int64_t g,
+                                      int32_t count) {
+    if (count == 0)
+        return 0;
+    const NearLeaves leaves = leaves_near(v, g, frame_resolution / frame.scale);
+    unsigned bits = 0;
+    for (int32_t base = 0; base < count; base += 32) {
+        const unsigned near = with_near_source(v, rule, frame, leaves, g, base);
+        bits |= coarse_bits<false>(v, rule, frame, base, count, (near >> lane_of_thread() & 1) != 0);
+    }
+    return bits;
+}
+
+/// GroupFrame::coarse of the batch's groups, a warp each.
+template <bool same_places>
+__global__ void __launch_bounds__(32 * warps, 4)
+    find_kernel(const EvaluationView v, const Rule rule, GroupFrame* frames) {
+    const int64_t g = int64_t{blockIdx.x} * warps + warp_of_thread();
+    if ((g >= batch_group_count(v)) | backend::stopped(v.status))
+        return;
+    const GroupFrame frame = frames[g];
+    const int32_t count = frame.pairs.total > 0 ? frame.count : 0;
+    unsigned bits = 0;
+    if constexpr (same_places)
+        bits = coarse_by_order(v, rule, frame, count);
+    else
+        bits = coarse_by_sources(v, rule, frame, g, count);
     bits = __reduce_or_sync(whole_warp, bits);
-    if (bits != 0 && lane == 0)
+    if (bits != 0 && lane_of_thread() == 0)
         frames[g].coarse = bits;
 }
 
@@ -346,8 +380,8 @@ void find_coarse(backend::Queue& queue, const EvaluationView& view, const PairVa
                  int64_t group_capacity, GroupFrame* frames) {
     const Rule rule{variant.softening != Softening::none, variant.per_particle,
                     pair_kind(variant) == DevicePair::constant, variant.potential};
-    find_kernel<<<backend::blocks_for(group_capacity, warps), 32 * warps, 0, queue.stream()>>>(view, rule,
-                                                                                               frames);
+    const auto kernel = view.same_places ? find_kernel<true> : find_kernel<false>;
+    kernel<<<backend::blocks_for(group_capacity, warps), 32 * warps, 0, queue.stream()>>>(view, rule, frames);
     GRAFT_CUDA_LAUNCHED("find_coarse");
     ++queue.launches;
 }
