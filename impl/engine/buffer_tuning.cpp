@@ -56,9 +56,11 @@ bool BufferTuning::is_new(const model::PaperWork& work, model::BlockShape block)
 /// The model's opinion of lists that it has not seen.
 void BufferTuning::begin_again(const model::PaperWork& work, model::BlockShape block,
                                const model::PaperFeedWork& feed) {
-    work_ = work, block_ = block;
+    work_ = work;
+    block_ = block;
     contenders_.clear();
-    turn_ = chosen_ = 0, settled_ = false;
+    turn_ = chosen_ = 0;
+    settled_ = false;
     const double best = model::rank_paper_buffers(feed, host_, gpu_).front().interactions;
     for (const double buffer : {best, best / 2, best * 2})
         if (buffer >= model::least_buffer && buffer <= model::most_buffer)
@@ -109,7 +111,8 @@ void BufferTuning::after(const forces::FedReport& fed, const model::PaperWork& w
     if (fed.buffer == 0)
         return;
     model::PaperFeedWork feed = model::paper_feed_work(work, block, gpu_);
-    feed.device_s *= device_ratio_, feed.latency_s *= device_ratio_;
+    feed.device_s *= device_ratio_;
+    feed.latency_s *= device_ratio_;
     told_.predicted = model::paper_feed_times(feed, static_cast<double>(fed.buffer), host_, gpu_);
     learn(fed, feed);
     told_.by = automatic_ ? "known from evaluations of all particles" : "given";

@@ -66,7 +66,7 @@ void check_lattice(const settings::Settings& settings, bool softened, bool viria
 void refuse_target(int64_t k, int64_t given, int64_t base, int64_t n) {
     fail(Status::value, "particles.target_index: entry %lld (counted from 0) is %lld; expected %lld to %lld",
          static_cast<long long>(k), static_cast<long long>(given), static_cast<long long>(base),
-         static_cast<long long>(n - 1 + base));
+         static_cast<long long>(n) - 1 + base);
 }
 
 void refuse_target_twice(int64_t k, int64_t given) {

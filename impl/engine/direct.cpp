@@ -78,7 +78,9 @@ void add_virial(const Pass& pass, const lists::Group& block, const geometry::Vec
         const int32_t target = pass.set.origin()[block.first + k];
         const double q =
             pass.problem.charge[pass.problem.all_targets ? target : pass.problem.target[target]] * factor;
-        force[0] += q * sums.ax[k], force[1] += q * sums.ay[k], force[2] += q * sums.az[k];
+        force[0] += q * sums.ax[k];
+        force[1] += q * sums.ay[k];
+        force[2] += q * sums.az[k];
     }
     periodic::add_image_virial(shift, force, virial);
 }
@@ -90,8 +92,10 @@ void direct_image(const Pass& pass, const lists::Group& block, const geometry::V
     const lists::TargetSet& set = pass.set;
     const forces::ParticleArrays targets{set.x(), set.y(), set.z(), nullptr, set.softening(), set.count()};
     geometry::Box box = block.target.box;
-    for (int a = 0; a < 3; ++a)
-        box.lower[a] += shift[a], box.upper[a] += shift[a];
+    for (int a = 0; a < 3; ++a) {
+        box.lower[a] += shift[a];
+        box.upper[a] += shift[a];
+    }
     const periodic::PeriodicSum* periodic = pass.problem.periodic;
     const double nearest = nearest_length(pass.sources, box), reach = pass.box.furthest(box.lower);
     const forces::Frame frame = periodic != nullptr

@@ -49,7 +49,8 @@ int64_t room_on(const settings::DeviceOptions& options, int32_t device, int64_t 
 /// The lists that were fed, in the model's words.
 model::PaperWork fed_work(const Report& report, const DeviceReport& done, int order) {
     model::PaperWork work{done.leaf, done.group, order};
-    work.targets = static_cast<double>(done.targets), work.groups = static_cast<double>(done.fed.groups);
+    work.targets = static_cast<double>(done.targets);
+    work.groups = static_cast<double>(done.fed.groups);
     work.leaf_entries = static_cast<double>(done.fed.leaf_entries);
     work.node_entries = static_cast<double>(done.fed.node_entries);
     if (work.leaf_entries > 0) // a group's targets meet all sources of its leaves

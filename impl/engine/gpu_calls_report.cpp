@@ -16,7 +16,9 @@ namespace {
 std::string words_of(const settings::Settings& settings, const DeviceReport::Periodic& sum) {
     constexpr double pi = 3.14159265358979323846;
     periodic::PeriodicWords words;
-    words.alpha = sum.alpha, words.cutoff = sum.cutoff, words.edge = sum.edge;
+    words.alpha = sum.alpha;
+    words.cutoff = sum.cutoff;
+    words.edge = sum.edge;
     words.vectors = std::llround(sum.volume * std::pow(sum.largest_wave, 3) / (12 * pi * pi));
     words.about = true;
     words.accuracy = periodic::PeriodicSum::accuracy_of(settings);
@@ -60,20 +62,34 @@ void GpuEngine::fill_report(const Environment& environment, const DeviceReport& 
     r.backend = "gpu";
     r.simd = "none";
     r.threads = backend::resolve_threads(settings.threads);
-    r.n = n_, r.targets = done.targets;
+    r.n = n_;
+    r.targets = done.targets;
     const DeviceReport::Times& t = done.time_s;
     r.time_s = {};
-    r.time_s.import = t.import, r.time_s.sort = t.sort, r.time_s.tree = t.tree, r.time_s.moments = t.moments;
-    r.time_s.lists = t.lists, r.time_s.forces = t.forces, r.time_s.output = t.output;
-    r.time_s.p2p = t.p2p, r.time_s.m2p = t.m2p, r.time_s.total = t.total;
-    r.pairs = done.pairs, r.cells = done.cells, r.far_cells = done.far_cells;
+    r.time_s.import = t.import;
+    r.time_s.sort = t.sort;
+    r.time_s.tree = t.tree;
+    r.time_s.moments = t.moments;
+    r.time_s.lists = t.lists;
+    r.time_s.forces = t.forces;
+    r.time_s.output = t.output;
+    r.time_s.p2p = t.p2p;
+    r.time_s.m2p = t.m2p;
+    r.time_s.total = t.total;
+    r.pairs = done.pairs;
+    r.cells = done.cells;
+    r.far_cells = done.far_cells;
     r.local = done.local;
     r.has_tree = makes_tree(settings);
-    r.nodes = done.nodes, r.leaves = done.leaves, r.groups = done.groups, r.levels = done.levels;
+    r.nodes = done.nodes;
+    r.leaves = done.leaves;
+    r.groups = done.groups;
+    r.levels = done.levels;
     r.bytes_lists = done.bytes_lists;
     r.ranks = comm.alone() ? Report::Ranks{} : over_ranks_.report;
     if (!comm.alone()) { // times on the device know of one tree only
-        r.time_s.forces = over_ranks_.forces_s, r.time_s.ranks = over_ranks_.exchange_s;
+        r.time_s.forces = over_ranks_.forces_s;
+        r.time_s.ranks = over_ranks_.exchange_s;
         r.time_s.p2p = r.time_s.m2p = r.time_s.output = 0;
         r.time_s.total = comm.time_s() - over_ranks_.started_s;
     }
@@ -82,10 +98,17 @@ void GpuEngine::fill_report(const Environment& environment, const DeviceReport& 
     std::memcpy(d.name, done.device_name, sizeof d.name);
     std::memcpy(d.note, done.note, sizeof d.note);
     d.kernel = r.has_tree ? kernel_words(settings.device.kernel) : "";
-    d.bytes = done.bytes_device, d.bytes_peak = done.bytes_device_peak, d.bytes_pinned = done.bytes_pinned;
-    d.allocations = done.allocations, d.waits = done.waits, d.repeats = done.repeats;
-    d.lists_built = done.lists_built, d.lists_reused = done.lists_reused;
-    d.launches = done.launches, d.batches = done.batches, d.graph = done.graph != 0;
+    d.bytes = done.bytes_device;
+    d.bytes_peak = done.bytes_device_peak;
+    d.bytes_pinned = done.bytes_pinned;
+    d.allocations = done.allocations;
+    d.waits = done.waits;
+    d.repeats = done.repeats;
+    d.lists_built = done.lists_built;
+    d.lists_reused = done.lists_reused;
+    d.launches = done.launches;
+    d.batches = done.batches;
+    d.graph = done.graph != 0;
     d.fed = done.fed;
 }
 

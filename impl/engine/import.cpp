@@ -123,7 +123,8 @@ void CpuEngine::gather_targets(const backend::Executor& executor) {
         axis->resize(count);
     executor.for_each(count, [&](int64_t k) {
         const int32_t i = problem_.target[k];
-        problem_.point_x[k] = problem_.x[i], problem_.point_y[k] = problem_.y[i],
+        problem_.point_x[k] = problem_.x[i];
+        problem_.point_y[k] = problem_.y[i];
         problem_.point_z[k] = problem_.z[i];
         if (lengths)
             problem_.target_softening[k] = problem_.softening[i];

@@ -23,8 +23,8 @@ void TreeForce::add_work(double expansion_pairs, double* work) const {
             above.pop_back();
         double share = expansion_cells * static_cast<double>(s.walk.far[i]);
         if (cell.group >= 0)
-            share += static_cast<double>(s.pairs[cell.group]) +
-                     expansion_pairs * static_cast<double>(s.cells[cell.group]);
+            share += static_cast<double>(s.pair_counts[cell.group]) +
+                     expansion_pairs * static_cast<double>(s.cell_counts[cell.group]);
         share = share / static_cast<double>(cell.count) + (above.empty() ? 0 : above.back().second);
         above.emplace_back(cell.next, share);
         for (int64_t k = cell.first; cell.group >= 0 && k < cell.first + cell.count; ++k)

@@ -93,7 +93,8 @@ void measure_ranks(comm::Communicator& comm, const settings::Settings& settings,
     const double mean = comm.sum(work) / comm.size(), most = comm.max(work);
     const comm::Traffic& now = comm.traffic();
     Report::Ranks& ranks = report.ranks;
-    ranks.size = comm.size(), ranks.rank = comm.rank();
+    ranks.size = comm.size();
+    ranks.rank = comm.rank();
     ranks.imbalance = mean > 0 ? most / mean : 1;
     ranks.bytes_sent = now.bytes_sent - before.bytes_sent;
     ranks.messages = now.messages - before.messages;

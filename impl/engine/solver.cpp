@@ -42,7 +42,8 @@ void Solver::begin_compute(const ParticleInput& particles, const Outputs& output
     require_nothing_begun("compute_begin");
     stream_ = stream;
     begin({particles, nullptr, outputs});
-    begun_ = true, once_ = outputs.no_repair;
+    begun_ = true;
+    once_ = outputs.no_repair;
 }
 
 void Solver::end_compute() {

@@ -85,8 +85,10 @@ std::vector<double> of_all_ranks(comm::Communicator& comm, const core::Buffer<do
     comm.allgather(&mine, 1, bytes.data());
     comm.together([&] {
         int64_t sum = 0;
-        for (size_t r = 0; r < ranks; ++r)
-            offset[r] = sum, sum += bytes[r];
+        for (size_t r = 0; r < ranks; ++r) {
+            offset[r] = sum;
+            sum += bytes[r];
+        }
         all.resize(static_cast<size_t>(sum) / sizeof(double));
     });
     comm.allgatherv_bytes(own.data(), mine, all.data(), bytes.data(), offset.data());
@@ -103,7 +105,9 @@ void CpuEngine::evaluate_periodic_reference(const CpuComputation& c) {
     reference::Cell cell;
     for (int a = 0; a < 3; ++a) {
         const geometry::Vec3 edge = lattice.shift(a == 0, a == 1, a == 2);
-        cell.edge[a][0] = edge.x, cell.edge[a][1] = edge.y, cell.edge[a][2] = edge.z;
+        cell.edge[a][0] = edge.x;
+        cell.edge[a][1] = edge.y;
+        cell.edge[a][2] = edge.z;
     }
     const std::vector<double> x = of_all_ranks(c.comm, problem_.x), y = of_all_ranks(c.comm, problem_.y),
                               z = of_all_ranks(c.comm, problem_.z), q = of_all_ranks(c.comm, problem_.charge),

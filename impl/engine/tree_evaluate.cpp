@@ -78,7 +78,9 @@ void TreeForce::State::add_image_force(const Job& job, int64_t g, const forces::
     double* const to = image_force.data() + 3 * g;
     for (int64_t k = 0; k < group.count; ++k) {
         const double q = job.problem.charge[targets.origin()[group.first + k]] * square;
-        to[0] += q * sums.ax[k], to[1] += q * sums.ay[k], to[2] += q * sums.az[k];
+        to[0] += q * sums.ax[k];
+        to[1] += q * sums.ay[k];
+        to[2] += q * sums.az[k];
     }
 }
 
@@ -257,8 +259,9 @@ void TreeForce::State::evaluate_group(const Job& job, int32_t cell, const CellFi
     int64_t sources = 0;
     bool add = remote || !leads(g);
     if (sizeof(T) == sizeof(float) && periodic == nullptr &&
-        is_coarse(frame, targets, group, variant, settings.softening_length, job.problem.n,
-                  [&](const forces::CloseTargets& close) { return has_close(close, leaf_begin, leaf_mid); })) {
+        forces::is_coarse(
+            frame, targets, group, variant, settings.softening_length, job.problem.n,
+            [&](const forces::CloseTargets& close) { return has_close(close, leaf_begin, leaf_mid); })) {
         sources = pairs_in_double(job, group, leaf_begin, leaf_mid, nearest, softening, variant, add, full);
         add = true;
     } else {
@@ -275,8 +278,9 @@ void TreeForce::State::evaluate_group(const Job& job, int32_t cell, const CellFi
         sources += sum_beyond<T>(job, g, leaf_mid, leaf_end, node_mid, node_end,
                                  forces::make_frame<double>(group.target.box, nearest, reach, softening),
                                  variant, full);
-    pairs[g] = (remote ? pairs[g] : 0) + sources * group.count;
-    cells[g] = (remote ? cells[g] : 0) + (node_end - node_begin + lists.far.size() - far_count) * group.count;
+    pair_counts[g] = (remote ? pair_counts[g] : 0) + sources * group.count;
+    cell_counts[g] = (remote ? cell_counts[g] : 0) +
+                     (node_end - node_begin + lists.far.size() - far_count) * group.count;
     walk.far[cell] += far_count;
 }
 

@@ -40,7 +40,8 @@ void TreeForce::State::build_tree(const Job& job) {
         options.has_range = problem.range.has_range;
         std::copy_n(problem.range.root_lower, 3, options.root_lower);
         options.root_edge = problem.range.root_edge;
-        options.key_begin = problem.range.begin, options.key_end = problem.range.end;
+        options.key_begin = problem.range.begin;
+        options.key_end = problem.range.end;
         if (problem.range.counted) {
             options.cut_by_begin = problem.range.cut_by_begin.data();
             options.cut_by_end = problem.range.cut_by_end.data();
@@ -89,8 +90,10 @@ void TreeForce::State::choose_images(const Job& job) {
             images.push_back({0, 0, 0});
         for (const geometry::Vec3& shift : images) {
             lists::Group group = groups[g];
-            for (int a = 0; a < 3; ++a)
-                group.target.box.lower[a] += shift[a], group.target.box.upper[a] += shift[a];
+            for (int a = 0; a < 3; ++a) {
+                group.target.box.lower[a] += shift[a];
+                group.target.box.upper[a] += shift[a];
+            }
             moved.push_back(group);
             shifts.push_back(shift);
         }
@@ -120,8 +123,8 @@ void TreeForce::State::build_own(const Job& job) {
     report.time_s.lists = timer.lap();
     forest.fill_expansions(job.executor, job.settings, has_traces(job), 0);
     forest.own_end = forest.top_end = forest.tree.node_count();
-    pairs.resize(targets.group_count());
-    cells.resize(targets.group_count());
+    pair_counts.resize(targets.group_count());
+    cell_counts.resize(targets.group_count());
     report.time_s.moments += timer.lap();
 }
 
@@ -181,8 +184,8 @@ void TreeForce::State::count(Report& report) const {
     report.groups = targets.group_count();
     report.levels = forest.tree.levels();
     for (int64_t g = 0; g < report.groups; ++g) {
-        report.pairs += static_cast<double>(pairs[g]);
-        report.cells += static_cast<double>(cells[g]);
+        report.pairs += static_cast<double>(pair_counts[g]);
+        report.cells += static_cast<double>(cell_counts[g]);
     }
     for (const int64_t count : walk.far)
         report.far_cells += static_cast<double>(count);

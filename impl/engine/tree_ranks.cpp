@@ -138,7 +138,8 @@ void TreeForce::State::fill_coarse(const Job& job) {
     const int64_t nodes = forest.own_end;
     coarse.resize_keep(nodes, false);
     job.executor.for_each(nodes, [&](int64_t k) {
-        coarse.cx[k] = forest.moments.cx[k], coarse.cy[k] = forest.moments.cy[k],
+        coarse.cx[k] = forest.moments.cx[k];
+        coarse.cy[k] = forest.moments.cy[k];
         coarse.cz[k] = forest.moments.cz[k];
         coarse.a[k] = 0;
         coarse.b[k] = forest.tree.boxes[k].longest_edge();

@@ -21,8 +21,8 @@ namespace graft::engine {
 struct TreeForce::State {
     explicit State(core::Memory& memory)
         : builder(memory), forest(memory), targets(memory), walk(memory),
-          acceleration(memory, "group accelerations"), pairs(memory, "pair counts"),
-          cells(memory, "cell counts"), shifts(memory, "image shifts"),
+          acceleration(memory, "group accelerations"), pair_counts(memory, "pair counts"),
+          cell_counts(memory, "cell counts"), shifts(memory, "image shifts"),
           image_force(memory, "image forces"), moved(memory, "images of groups"), top(memory),
           domains(memory), regions(memory), patches(memory, "patches of the region"), let(memory),
           fetcher(memory), coarse(memory) {}
@@ -31,8 +31,8 @@ struct TreeForce::State {
     essential::Forest forest;
     lists::TargetSet targets;
     TargetWalk walk;
-    core::Buffer<double> acceleration;  // error MAC: per group
-    core::Buffer<int64_t> pairs, cells; // per group
+    core::Buffer<double> acceleration;              // error MAC: per group
+    core::Buffer<int64_t> pair_counts, cell_counts; // per group
     // Periodic box: targets.groups() then holds every group once an image, those of one group next to each
     // other.
     core::Buffer<geometry::Vec3> shifts; // of the groups' targets; empty: open box

@@ -55,7 +55,8 @@ model::TreeKernels tree_kernels(const settings::Settings& settings, bool on_gpu)
 
 void TreeTuning::set(TreeSizesBy by, bool leaf_given, bool group_given, const model::Machine* machine) {
     by_ = by;
-    leaf_given_ = leaf_given, group_given_ = group_given;
+    leaf_given_ = leaf_given;
+    group_given_ = group_given;
     gpu_ = machine != nullptr ? model::paper_gpu(*machine) : model::PaperGpu();
     particles_ = -1;
 }
@@ -64,7 +65,9 @@ void TreeTuning::begin_again(model::TreeSizes asked, int64_t particles) {
     asked_ = start_ = now_ = asked;
     particles_ = particles;
     contenders_.clear();
-    chosen_ = turn_ = 0, round_ = 0, ratio_ = 0;
+    chosen_ = turn_ = 0;
+    round_ = 0;
+    ratio_ = 0;
     settled_ = false;
     verdict_.clear();
 }
@@ -99,8 +102,10 @@ void TreeTuning::before(settings::Settings& settings, int64_t particles, bool wh
     const model::TreeSizes asked = asked_of(settings, kernels);
     told_ = {asked, {}, ""};
     whole_ = whole && why_not_.empty();
-    if (moved && whole) // the other place's sizes are its own
-        kernels_ = kernels, particles_ = -1;
+    if (moved && whole) { // the other place's sizes are its own
+        kernels_ = kernels;
+        particles_ = -1;
+    }
     if (!why_not_.empty())
         return;
     buffer_ = settings.device.buffer;
@@ -109,13 +114,17 @@ void TreeTuning::before(settings::Settings& settings, int64_t particles, bool wh
     if (whole && (asked != asked_ || settings.order != order_ || particles_ < 0 || now > changed * then ||
                   now < then / changed))
         begin_again(asked, particles);
-    dimension_ = settings.dimension, order_ = settings.order;
+    dimension_ = settings.dimension;
+    order_ = settings.order;
     if (particles_ < 0 || !(whole || settled_) || now_.leaf == 0)
         return; // nothing but points so far, or nothing chosen yet
-    settings.leaf = now_.leaf, settings.group = now_.group;
+    settings.leaf = now_.leaf;
+    settings.group = now_.group;
     settings.tuned = settings.tuned || on_gpu;
-    if (has_blocks(kernels_))
-        settings.device.block_x = now_.block.x, settings.device.block_y = now_.block.y;
+    if (has_blocks(kernels_)) {
+        settings.device.block_x = now_.block.x;
+        settings.device.block_y = now_.block.y;
+    }
     told_.sizes = now_;
 }
 
@@ -130,13 +139,19 @@ bool TreeTuning::fits(const model::TreeSizes& sizes, int64_t room_bytes) const {
 /// The model's opinion, from the counts of the start.
 void TreeTuning::rank(const Report& report, int64_t room_bytes) {
     model::TreeCounts known;
-    known.sizes = start_, known.dimension = dimension_, known.order = order_;
-    known.kernels = kernels_, known.gpu = gpu_;
+    known.sizes = start_;
+    known.dimension = dimension_;
+    known.order = order_;
+    known.kernels = kernels_;
+    known.gpu = gpu_;
     known.buffer = buffer_ == settings::feed_auto ? first_buffer : buffer_;
     known.least_far_groups = kernels_ == model::TreeKernels::gpu ? static_cast<double>(forces::least_far_groups) : 0;
     known.targets = static_cast<double>(particles_);
-    known.groups = static_cast<double>(report.groups), known.leaves = static_cast<double>(report.leaves);
-    known.pairs = report.pairs, known.cells = report.cells, known.far_cells = report.far_cells;
+    known.groups = static_cast<double>(report.groups);
+    known.leaves = static_cast<double>(report.leaves);
+    known.pairs = report.pairs;
+    known.cells = report.cells;
+    known.far_cells = report.far_cells;
     std::vector<model::TreeChoice> list = model::rank_sizes(known, {leaf_given_, group_given_, given_block_});
     const size_t all = list.size();
     std::erase_if(list, [&](const model::TreeChoice& one) { return !fits(one.counts.sizes, room_bytes); });
@@ -175,8 +190,10 @@ void TreeTuning::settle() {
     for (size_t k = 1; k < contenders_.size(); ++k) {
         const std::vector<double>& own = contenders_[k].seconds;
         const double slowest = *std::max_element(own.begin() + 1, own.end());
-        if (slowest < least)
-            least = slowest, chosen_ = k;
+        if (slowest < least) {
+            least = slowest;
+            chosen_ = k;
+        }
     }
     verdict_ = chosen_ == 0 ? "kept by trial: no other was faster beyond the scatter"
                             : core::format("by trial: %.1f %% faster than %s", 100 * (1 - least / start_s),
@@ -193,19 +210,23 @@ void TreeTuning::no_memory() {
     if (!whole_ || failed == contenders_.end() || failed == contenders_.begin())
         return;                                // the start's need is not the tuning's doing
     if (settled_ || contenders_.size() == 2) { // nobody else is left
-        settled_ = true, chosen_ = 0;
+        settled_ = true;
+        chosen_ = 0;
         verdict_ = "fixed: there is no memory for " + words_of(told_.sizes);
         now_ = start_;
         return;
     }
     contenders_.erase(failed);
-    if (turn_ == contenders_.size()) // the last of its round
-        --turn_, next_turn();
+    if (turn_ == contenders_.size()) { // the last of its round
+        --turn_;
+        next_turn();
+    }
     now_ = contenders_[settled_ ? chosen_ : turn_].choice.counts.sizes;
 }
 
 void TreeTuning::after(const Report& report, int32_t leaf, int32_t group, int64_t room_bytes) {
-    told_.sizes.leaf = leaf, told_.sizes.group = group;
+    told_.sizes.leaf = leaf;
+    told_.sizes.group = group;
     told_.by = why_not_ == nobody  ? nobody
                : !why_not_.empty() ? std::string(nobody) + ": " + why_not_
                : settled_          ? verdict_

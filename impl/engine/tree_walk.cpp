@@ -46,10 +46,10 @@ int64_t WalkThread::bytes() const {
 Inherited& TargetWalk::next_upper() {
     if (upper.size() == static_cast<size_t>(upper_count))
         upper.emplace_back(memory);
-    Inherited& next = upper[static_cast<size_t>(upper_count++)];
-    next.left.clear();
-    next.field.empty = true;
-    return next;
+    Inherited& fresh = upper[static_cast<size_t>(upper_count++)];
+    fresh.left.clear();
+    fresh.field.empty = true;
+    return fresh;
 }
 
 int64_t TargetWalk::bytes() const {

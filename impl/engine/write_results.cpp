@@ -65,8 +65,12 @@ Totals sum_own(const backend::Executor& executor, const FieldView& view, const d
             const double x = problem.x[i] - centre[0], y = problem.y[i] - centre[1],
                          z = problem.z[i] - centre[2];
             const double fx = q * field.ax[k], fy = q * field.ay[k], fz = q * field.az[k];
-            s[0] += x * fx, s[1] += y * fy, s[2] += z * fz;
-            s[3] += 0.5 * (x * fy + y * fx), s[4] += 0.5 * (x * fz + z * fx), s[5] += 0.5 * (y * fz + z * fy);
+            s[0] += x * fx;
+            s[1] += y * fy;
+            s[2] += z * fz;
+            s[3] += 0.5 * (x * fy + y * fx);
+            s[4] += 0.5 * (x * fz + z * fx);
+            s[5] += 0.5 * (y * fz + z * fy);
             s[6] += with_potential ? 0.5 * q * field.potential[k] : 0;
         }
         std::copy(s, s + Totals::count, sums.data() + (begin / sum_block) * Totals::count);
@@ -84,8 +88,11 @@ Totals sum_up(const backend::Executor& executor, comm::Communicator& comm, const
               core::Buffer<double>& sums) {
     const particles::Problem& problem = view.problem;
     double own[3], centre[3];
-    if (problem.n > 0)
-        own[0] = problem.x[0], own[1] = problem.y[0], own[2] = problem.z[0];
+    if (problem.n > 0) {
+        own[0] = problem.x[0];
+        own[1] = problem.y[0];
+        own[2] = problem.z[0];
+    }
     find_origin(comm, problem.n > 0 ? own : nullptr, centre);
     Totals totals;
     comm.together([&] { totals = sum_own(executor, view, centre, sums); });

@@ -72,7 +72,8 @@ void LetExchange::unpack(const Frame& frame, Homes* homes) {
     for (const Arrival& arrival : arrivals_) {
         const WireHeader h = header(arrival);
         node_begin.push_back(node), particle_begin.push_back(particle);
-        node += h.nodes, particle += h.particles;
+        node += h.nodes;
+        particle += h.particles;
     }
     if (node > std::numeric_limits<int32_t>::max())
         core::fail(core::Status::unsupported,
@@ -100,7 +101,8 @@ void LetExchange::unpack(const Frame& frame, Homes* homes) {
         return;
     for (const Arrival& arrival : arrivals_) {
         const WireHeader h = header(arrival);
-        nodes_ += h.nodes, particles_ += h.particles;
+        nodes_ += h.nodes;
+        particles_ += h.particles;
     }
 }
 
@@ -111,10 +113,14 @@ void LetExchange::unpack_one(const Frame& frame, const Arrival& arrival, const W
     const Sections from = sections(receive_.data() + arrival.offset, h, node_bytes(), record_bytes_);
     int64_t next = node_begin, particle = particle_begin;
     const auto link = [&](tree::Node& node, int64_t children, int64_t particles) {
-        if (children > 0)
-            node.first_child = static_cast<int32_t>(next), node.child_count = static_cast<int32_t>(children);
-        if (particles > 0)
-            node.first = particle, node.count = particles;
+        if (children > 0) {
+            node.first_child = static_cast<int32_t>(next);
+            node.child_count = static_cast<int32_t>(children);
+        }
+        if (particles > 0) {
+            node.first = particle;
+            node.count = particles;
+        }
         next += children;
         particle += particles;
     };
@@ -141,7 +147,8 @@ void LetExchange::unpack_one(const Frame& frame, const Arrival& arrival, const W
         if (homes != nullptr) {
             const int64_t place = node - forest.top_end;
             const bool complete = wire.child_count > 0 || wire.particle_count > 0;
-            homes->owner[place] = arrival.from, homes->source[place] = wire.source;
+            homes->owner[place] = arrival.from;
+            homes->source[place] = wire.source;
             homes->kind[place] = complete ? NodeKind::complete : wire.kind;
         }
     }

@@ -85,7 +85,9 @@ void Forest::fill_criterion(const backend::Executor& executor, const settings::S
     if (!own)
         options.direct_count = -1; // the top counts no particles
     lists::NodeProperties properties;
-    properties.cx = moments.cx.data(), properties.cy = moments.cy.data(), properties.cz = moments.cz.data();
+    properties.cx = moments.cx.data();
+    properties.cy = moments.cy.data();
+    properties.cz = moments.cz.data();
     properties.radius = moments.radius.data();
     properties.reach = error ? reach.data() : nullptr;
     properties.softening = moments.softening.empty() ? nullptr : moments.softening.data();
@@ -137,20 +139,28 @@ void Forest::resize_masses(int64_t node_count) {
 }
 
 void Forest::set_remote(int64_t node, const WireNode& wire) {
-    moments.cx[node] = wire.centre[0], moments.cy[node] = wire.centre[1], moments.cz[node] = wire.centre[2];
+    moments.cx[node] = wire.centre[0];
+    moments.cy[node] = wire.centre[1];
+    moments.cz[node] = wire.centre[2];
     moments.radius[node] = wire.rho;
     moments.rho[node] = wire.rho > 0 ? wire.rho : 1;
     moments.magnitude[node] = wire.magnitude;
-    criterion.cx[node] = wire.centre[0], criterion.cy[node] = wire.centre[1],
+    criterion.cx[node] = wire.centre[0];
+    criterion.cy[node] = wire.centre[1];
     criterion.cz[node] = wire.centre[2];
-    criterion.a[node] = wire.a, criterion.b[node] = wire.b;
-    if (!moments.softening_square.empty())
-        moments.softening_square[node] = wire.softening_square, criterion.softening[node] = wire.softening;
+    criterion.a[node] = wire.a;
+    criterion.b[node] = wire.b;
+    if (!moments.softening_square.empty()) {
+        moments.softening_square[node] = wire.softening_square;
+        criterion.softening[node] = wire.softening;
+    }
     tree.boxes[node] = wire.box;
 }
 
 void Forest::set_mass(int64_t node, const WireMass& mass) {
-    moments.cx[node] = mass.centre[0], moments.cy[node] = mass.centre[1], moments.cz[node] = mass.centre[2];
+    moments.cx[node] = mass.centre[0];
+    moments.cy[node] = mass.centre[1];
+    moments.cz[node] = mass.centre[2];
     moments.magnitude[node] = mass.magnitude;
     tree.boxes[node] = {{0, 0, 0}, {mass.edge, 0, 0}}; // only its size is asked for
 }

@@ -88,8 +88,10 @@ void GlobalTree::find_borders(comm::Communicator& comm, const settings::Settings
         for (int r = 1; r < ranks; ++r)
             borders_.push_back({0, 0, 0, total / ranks * r + total % ranks * r / ranks, false, {}});
         if (total <= most_together(settings)) // all in one group
-            for (Border& border : borders_)
-                border.cell = end, border.found = true;
+            for (Border& border : borders_) {
+                border.cell = end;
+                border.found = true;
+            }
         counts_.resize(8 * borders_.size());
         first_key_.resize(static_cast<size_t>(ranks) + 1);
     });
@@ -140,7 +142,10 @@ void GlobalTree::pack(const particles::Problem& own, int columns, bool lengths, 
     for (int64_t k = 0; k < own.n; ++k) {
         const int32_t i = order_[k];
         double* to = send_.data() + k * columns;
-        *to++ = own.x[i], *to++ = own.y[i], *to++ = own.z[i], *to++ = own.charge[i];
+        *to++ = own.x[i];
+        *to++ = own.y[i];
+        *to++ = own.z[i];
+        *to++ = own.charge[i];
         *to++ = some ? place_[i] : 1;
         if (lengths)
             *to++ = own.softening[i];
@@ -173,7 +178,10 @@ void GlobalTree::unpack(int columns, bool lengths, bool last, particles::Problem
     spread.target.clear();
     for (int64_t i = 0; i < n; ++i) {
         const double* from = receive_.data() + i * columns;
-        spread.x[i] = *from++, spread.y[i] = *from++, spread.z[i] = *from++, spread.charge[i] = *from++;
+        spread.x[i] = *from++;
+        spread.y[i] = *from++;
+        spread.z[i] = *from++;
+        spread.charge[i] = *from++;
         if (*from++ != 0 && !spread.all_targets && !spread.points)
             spread.target.push_back(static_cast<int32_t>(i));
         if (lengths)
@@ -251,7 +259,9 @@ void GlobalTree::bring_back(comm::Communicator& comm, const particles::Problem& 
             send_[i * columns + 3] = spread_work.empty() ? 0 : spread_work[i];
         for (int64_t k = 0; k < spread_field.ax.size() && !own.points; ++k) {
             double* to = send_.data() + origin[k] * int64_t{columns};
-            to[0] = spread_field.ax[k], to[1] = spread_field.ay[k], to[2] = spread_field.az[k];
+            to[0] = spread_field.ax[k];
+            to[1] = spread_field.ay[k];
+            to[2] = spread_field.az[k];
             if (with_potential)
                 to[4] = spread_field.potential[k];
         }
@@ -264,7 +274,8 @@ void GlobalTree::bring_back(comm::Communicator& comm, const particles::Problem& 
         if (own.points) { // theirs has not travelled
             for (int64_t k = 0; k < spread_field.ax.size(); ++k) {
                 const int64_t to = origin[k];
-                field.ax[to] = spread_field.ax[k], field.ay[to] = spread_field.ay[k],
+                field.ax[to] = spread_field.ax[k];
+                field.ay[to] = spread_field.ay[k];
                 field.az[to] = spread_field.az[k];
                 if (with_potential)
                     field.potential[to] = spread_field.potential[k];
@@ -280,7 +291,9 @@ void GlobalTree::bring_back(comm::Communicator& comm, const particles::Problem& 
             const double* from = receive_.data() + k * columns;
             if (to < 0)
                 continue;
-            field.ax[to] = from[0], field.ay[to] = from[1], field.az[to] = from[2];
+            field.ax[to] = from[0];
+            field.ay[to] = from[1];
+            field.az[to] = from[2];
             if (with_potential)
                 field.potential[to] = from[4];
         }

@@ -54,7 +54,8 @@ class Writer {
                             kind_of(criterion_, k)};
         std::memcpy(to_.nodes, &node, sizeof node);
         std::memcpy(to_.records, expansions_ + k * record_bytes_, static_cast<size_t>(record_bytes_));
-        to_.nodes += sizeof node, to_.records += record_bytes_;
+        to_.nodes += sizeof node;
+        to_.records += record_bytes_;
     }
 
   private:

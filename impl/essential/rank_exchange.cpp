@@ -14,6 +14,7 @@ namespace {
 
 std::vector<RankHeader> headers_of(const std::vector<RankExchange::Arrival>& arrivals) {
     std::vector<RankHeader> headers;
+    headers.reserve(arrivals.size());
     for (const RankExchange::Arrival& arrival : arrivals)
         headers.push_back(arrival.header);
     return headers;
@@ -68,7 +69,8 @@ char* RankExchange::receive(int64_t bytes) {
 void RankExchange::read_own(const Frame& frame, RankContent content) {
     if (has_own_ && own_content_ == content)
         return;
-    has_own_ = true, own_content_ = content;
+    has_own_ = true;
+    own_content_ = content;
     const Forest& forest = frame.forest;
     const int64_t nodes = forest.own_end;
     if (content == RankContent::masses) {
@@ -88,8 +90,10 @@ void RankExchange::read_own(const Frame& frame, RankContent content) {
     xy_.resize(2 * nodes), za_.resize(2 * nodes), links_.resize(nodes);
     frame.executor.for_each(nodes, [&](int64_t k) {
         const lists::Criterion& c = forest.criterion;
-        xy_[2 * k] = c.cx[k], xy_[2 * k + 1] = c.cy[k];
-        za_[2 * k] = c.cz[k], za_[2 * k + 1] = c.a[k];
+        xy_[2 * k] = c.cx[k];
+        xy_[2 * k + 1] = c.cy[k];
+        za_[2 * k] = c.cz[k];
+        za_[2 * k + 1] = c.a[k];
         links_[k] = {c.b[k], remote_link(c.links[k].first_child, c.links[k].child_count), 0};
     });
 }
@@ -98,20 +102,26 @@ OwnNodes RankExchange::own_nodes(const Frame& frame, RankContent content) const 
     Forest& forest = frame.forest;
     const settings::Settings& settings = frame.settings;
     OwnNodes own{};
-    own.nodes = forest.tree.nodes.data(), own.boxes = forest.tree.boxes.data();
-    own.xy = xy_.data(), own.za = za_.data(), own.links = links_.data();
+    own.nodes = forest.tree.nodes.data();
+    own.boxes = forest.tree.boxes.data();
+    own.xy = xy_.data();
+    own.za = za_.data();
+    own.links = links_.data();
     own.mac_softening = or_null(forest.criterion.softening);
     own.softening_length = settings.softening_length;
     own.compact = settings.softening == settings::Softening::spline;
     own.coarse = content == RankContent::masses ? coarse_.data() : nullptr;
-    own.radius = forest.moments.radius.data(), own.rho = forest.moments.rho.data();
+    own.radius = forest.moments.radius.data();
+    own.rho = forest.moments.rho.data();
     own.magnitude = forest.moments.magnitude.data();
     own.softening_square = or_null(forest.moments.softening_square);
     own.values = forest.moments.values.data();
     own.records = forest.expansion_bytes(settings);
     own.heap = frame.shape.lengths ? std::numeric_limits<int64_t>::max() : settings.leaf;
-    own.particle[0] = forest.tree.x.data(), own.particle[1] = forest.tree.y.data();
-    own.particle[2] = forest.tree.z.data(), own.particle[3] = forest.tree.charge.data();
+    own.particle[0] = forest.tree.x.data();
+    own.particle[1] = forest.tree.y.data();
+    own.particle[2] = forest.tree.z.data();
+    own.particle[3] = forest.tree.charge.data();
     own.particle[4] = or_null(forest.tree.softening);
     return own;
 }
@@ -197,8 +207,11 @@ void RankExchange::enter(const Frame& frame, const RemotePlan& plan) {
         const int64_t k = first + j;
         if (forest.tree.nodes[k].child_count > 0)
             forest.tree.nodes[k].first_child += first;
-        criterion.cx[k] = xy_[2 * j], criterion.cy[k] = xy_[2 * j + 1];
-        criterion.cz[k] = za_[2 * j], criterion.a[k] = za_[2 * j + 1], criterion.b[k] = links_[j].b;
+        criterion.cx[k] = xy_[2 * j];
+        criterion.cy[k] = xy_[2 * j + 1];
+        criterion.cz[k] = za_[2 * j];
+        criterion.a[k] = za_[2 * j + 1];
+        criterion.b[k] = links_[j].b;
     });
     frame.executor.for_each(plan.nodes,
                             [&](int64_t j) { forest.link_remote(first + static_cast<int32_t>(j)); });
@@ -208,14 +221,17 @@ void RankExchange::enter(const Frame& frame, const RemotePlan& plan) {
         std::copy_n(criterion.softening.data() + first, plan.nodes, longest.data() + first);
         longest[first] = *std::max_element(longest.data() + first, longest.data() + first + plan.nodes);
     }
-    criterion.root = first, criterion.levels = plan.levels, criterion.root_terminal = false;
+    criterion.root = first;
+    criterion.levels = plan.levels;
+    criterion.root_terminal = false;
 }
 
 void RankExchange::take(const Frame& frame, const std::vector<Arrival>& arrivals) {
     Forest& forest = frame.forest;
     const RankShape shape = shape_of(frame, RankContent::all);
     const RemotePlan plan = plan_remote(headers_of(arrivals), 1 << frame.settings.dimension);
-    nodes_ = plan.nodes, particles_ = plan.particles;
+    nodes_ = plan.nodes;
+    particles_ = plan.particles;
     if (plan.nodes == 0)
         return;
     check_room(forest.own_end + plan.nodes);

@@ -59,7 +59,8 @@ RemotePlan plan_remote(const std::vector<RankHeader>& headers, int arity) {
                                static_cast<int32_t>(std::min(rest, most_nodes)), plan.particles});
         rest += header.nodes - 1;
         plan.particles += header.particles;
-        plan.charge += header.charge, plan.magnitude += header.magnitude;
+        plan.charge += header.charge;
+        plan.magnitude += header.magnitude;
         most_levels = std::max(most_levels, header.levels);
     }
     plan.levels += most_levels;

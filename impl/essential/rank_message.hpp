@@ -110,8 +110,12 @@ GRAFT_HD inline RankSections sections_of(char* message, const RankShape& shape, 
     }
     s.nodes = reinterpret_cast<SentNode*>(take(n, sizeof(SentNode)));
     s.boxes = reinterpret_cast<geometry::Box*>(take(n, sizeof(geometry::Box)));
-    s.xy = take_doubles(2 * n), s.za = take_doubles(2 * n), s.b = take_doubles(n);
-    s.radius = take_doubles(n), s.rho = take_doubles(n), s.magnitude = take_doubles(n);
+    s.xy = take_doubles(2 * n);
+    s.za = take_doubles(2 * n);
+    s.b = take_doubles(n);
+    s.radius = take_doubles(n);
+    s.rho = take_doubles(n);
+    s.magnitude = take_doubles(n);
     s.softening = take_doubles(shape.lengths ? n : 0);
     s.softening_square = take_doubles(shape.lengths ? n : 0);
     s.records = take(n, shape.record_bytes);
@@ -152,10 +156,17 @@ GRAFT_HD inline bool refuses(const OwnNodes& own, const lists::Target& target, i
     double x, y, z, a, b;
     if (own.coarse != nullptr) {
         const lists::CoarseNode& coarse = own.coarse[node];
-        x = coarse.x, y = coarse.y, z = coarse.z, a = 0, b = coarse.edge;
+        x = coarse.x;
+        y = coarse.y;
+        z = coarse.z;
+        a = 0;
+        b = coarse.edge;
     } else {
-        x = own.xy[2 * int64_t{node}], y = own.xy[2 * int64_t{node} + 1];
-        z = own.za[2 * int64_t{node}], a = own.za[2 * int64_t{node} + 1], b = own.links[node].b;
+        x = own.xy[2 * int64_t{node}];
+        y = own.xy[2 * int64_t{node} + 1];
+        z = own.za[2 * int64_t{node}];
+        a = own.za[2 * int64_t{node} + 1];
+        b = own.links[node].b;
     }
     const double dx = gap_to(target.box.lower[0], target.box.upper[0], x);
     const double dy = gap_to(target.box.lower[1], target.box.upper[1], y);
@@ -200,7 +211,8 @@ GRAFT_HD inline void put_node(const OwnNodes& own, const RankShape& shape, const
     const int32_t child_count = opened ? node.child_count : 0;
     if (shape.content == RankContent::masses) {
         lists::CoarseNode coarse = own.coarse[k];
-        coarse.first_child = first_child, coarse.child_count = child_count;
+        coarse.first_child = first_child;
+        coarse.child_count = child_count;
         to.coarse[place] = coarse;
         return;
     }
@@ -211,10 +223,13 @@ GRAFT_HD inline void put_node(const OwnNodes& own, const RankShape& shape, const
         to.za[2 * place + c] = own.za[2 * int64_t{k} + c];
     }
     to.b[place] = own.links[k].b;
-    to.radius[place] = own.radius[k], to.rho[place] = own.rho[k];
+    to.radius[place] = own.radius[k];
+    to.rho[place] = own.rho[k];
     to.magnitude[place] = own.magnitude[k];
-    if (shape.lengths)
-        to.softening[place] = own.mac_softening[k], to.softening_square[place] = own.softening_square[k];
+    if (shape.lengths) {
+        to.softening[place] = own.mac_softening[k];
+        to.softening_square[place] = own.softening_square[k];
+    }
     const auto* record = reinterpret_cast<const float*>(own.records + int64_t{k} * shape.record_bytes);
     auto* const out = reinterpret_cast<float*>(to.records + place * shape.record_bytes);
     for (int i = 0; i < shape.record_bytes / 4; ++i)
@@ -277,12 +292,16 @@ GRAFT_HD inline void take_node(const RankSections& from, const RankShape& shape,
         to.za[2 * k + c] = from.za[2 * int64_t{j} + c];
     }
     to.links[k] = {from.b[j], remote_link(first_child, sent.child_count), 0};
-    to.cx[k] = from.xy[2 * int64_t{j}], to.cy[k] = from.xy[2 * int64_t{j} + 1];
+    to.cx[k] = from.xy[2 * int64_t{j}];
+    to.cy[k] = from.xy[2 * int64_t{j} + 1];
     to.cz[k] = from.za[2 * int64_t{j}];
-    to.radius[k] = from.radius[j], to.rho[k] = from.rho[j];
+    to.radius[k] = from.radius[j];
+    to.rho[k] = from.rho[j];
     to.magnitude[k] = from.magnitude[j];
-    if (shape.lengths)
-        to.mac_softening[k] = from.softening[j], to.softening_square[k] = from.softening_square[j];
+    if (shape.lengths) {
+        to.mac_softening[k] = from.softening[j];
+        to.softening_square[k] = from.softening_square[j];
+    }
     const auto* record = reinterpret_cast<const float*>(from.records + int64_t{j} * shape.record_bytes);
     auto* const out = reinterpret_cast<float*>(to.records + k * shape.record_bytes);
     for (int i = 0; i < shape.record_bytes / 4; ++i)
@@ -308,7 +327,8 @@ GRAFT_HD inline void put_super(const SuperNode& super, const RankShape& shape, i
         to.xy[2 * int64_t{k} + c] = to.za[2 * int64_t{k} + c] = 0;
     to.links[k] = {never, remote_link(super.first_child, super.child_count), 0};
     to.cx[k] = to.cy[k] = to.cz[k] = to.radius[k] = 0;
-    to.rho[k] = 1, to.magnitude[k] = 0;
+    to.rho[k] = 1;
+    to.magnitude[k] = 0;
     if (shape.lengths)
         to.mac_softening[k] = to.softening_square[k] = 0;
     auto* const out = reinterpret_cast<float*>(to.records + int64_t{k} * shape.record_bytes);

@@ -40,8 +40,10 @@ void find_corners(const particles::Problem& own, double (&corners)[6]) {
     geometry::Box box;
     for (int64_t i = 0; i < own.n; ++i)
         box.include(own.x[i], own.y[i], own.z[i]);
-    for (int a = 0; a < 3; ++a)
-        corners[a] = -box.lower[a], corners[3 + a] = box.upper[a];
+    for (int a = 0; a < 3; ++a) {
+        corners[a] = -box.lower[a];
+        corners[3 + a] = box.upper[a];
+    }
 }
 
 /// Where a plane parts the spans (lower, upper), as evenly as one does; NaN: nowhere.
@@ -52,8 +54,10 @@ double parting_plane(std::vector<std::pair<double, double>>& spans) {
     for (size_t k = 0; k < spans.size(); ++k) {
         const size_t before = k, behind = spans.size() - k;
         const size_t uneven = before > behind ? before - behind : behind - before;
-        if (k > 0 && reach <= spans[k].first && uneven < least)
-            least = uneven, best = 0.5 * reach + 0.5 * spans[k].first;
+        if (k > 0 && reach <= spans[k].first && uneven < least) {
+            least = uneven;
+            best = 0.5 * reach + 0.5 * spans[k].first;
+        }
         reach = std::max(reach, spans[k].second);
     }
     return best;
@@ -74,8 +78,10 @@ bool part_in_the_middle(const std::vector<double>& ranks, int dimension, double 
         centre[a] = std::isnan(plane) ? 0.5 * lower + 0.5 * upper : plane;
         half = std::max({half, centre[a] - lower, upper - centre[a]});
     }
-    for (int a = 0; a < dimension && parted; ++a)
-        corners[a] = half * rounding - centre[a], corners[3 + a] = centre[a] + half * rounding;
+    for (int a = 0; a < dimension && parted; ++a) {
+        corners[a] = half * rounding - centre[a];
+        corners[3 + a] = centre[a] + half * rounding;
+    }
     return parted;
 }
 

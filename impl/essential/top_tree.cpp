@@ -32,17 +32,23 @@ void TopTree::fill_own(const comm::Communicator& comm, const settings::Settings&
         const bool softening = !m.softening.empty();
         Branch branch{};
         branch.key = settings.tree_scope == settings::TreeScope::global ? tree.root_keys[k] : 0;
-        branch.rank = comm.rank(), branch.number = k;
+        branch.rank = comm.rank();
+        branch.number = k;
         branch.levels = tree.levels();
         branch.count = tree.nodes[k].count;
         branch.edge = tree.edges[k];
         branch.box = tree.boxes[k];
-        branch.centre[0] = m.cx[k], branch.centre[1] = m.cy[k], branch.centre[2] = m.cz[k];
-        branch.magnitude = m.magnitude[k], branch.radius = m.radius[k], branch.spread = m.spread[k];
+        branch.centre[0] = m.cx[k];
+        branch.centre[1] = m.cy[k];
+        branch.centre[2] = m.cz[k];
+        branch.magnitude = m.magnitude[k];
+        branch.radius = m.radius[k];
+        branch.spread = m.spread[k];
         branch.rho = m.rho[k];
         branch.softening = softening ? m.softening[k] : 0;
         branch.softening_square = softening ? m.softening_square[k] : 0;
-        branch.a = forest.criterion.a[k], branch.b = forest.criterion.b[k];
+        branch.a = forest.criterion.a[k];
+        branch.b = forest.criterion.b[k];
         branch.is_leaf = forest.criterion.links[k].child_count == 0;
         char* to = own_bytes_.data() + k * record;
         std::memcpy(to, &branch, sizeof branch);
@@ -165,11 +171,17 @@ void TopTree::write_nodes(const settings::Settings& settings, Forest& forest, bo
         }
         tree.boxes[node] = from->box;
         tree.edges[node] = from->edge;
-        m.cx[node] = from->centre[0], m.cy[node] = from->centre[1], m.cz[node] = from->centre[2];
-        m.magnitude[node] = from->magnitude, m.radius[node] = from->radius, m.spread[node] = from->spread;
+        m.cx[node] = from->centre[0];
+        m.cy[node] = from->centre[1];
+        m.cz[node] = from->centre[2];
+        m.magnitude[node] = from->magnitude;
+        m.radius[node] = from->radius;
+        m.spread[node] = from->spread;
         m.rho[node] = from->rho;
-        if (per_particle_softening)
-            m.softening[node] = from->softening, m.softening_square[node] = from->softening_square;
+        if (per_particle_softening) {
+            m.softening[node] = from->softening;
+            m.softening_square[node] = from->softening_square;
+        }
         std::copy_n(&values_[(from - branches_.data()) * m.stride()], m.stride(),
                     &m.values[node * int64_t{m.stride()}]);
     }
@@ -201,9 +213,10 @@ void TopTree::build(comm::Communicator& comm, const backend::Executor& executor,
         write_nodes(settings, forest, per_particle_softening);
         forest.fill_top_criterion(executor, settings);
         for (int32_t node = forest.own_end; node < forest.top_end; ++node)
-            if (const Branch* from = branch(forest, node); from != nullptr)
-                forest.criterion.a[node] = from->a, forest.criterion.b[node] = from->b;
-            else if (settings.tree_scope == settings::TreeScope::local)
+            if (const Branch* from = branch(forest, node); from != nullptr) {
+                forest.criterion.a[node] = from->a;
+                forest.criterion.b[node] = from->b;
+            } else if (settings.tree_scope == settings::TreeScope::local)
                 forest.keep_off(settings, node);
         int below = 0;
         for (const Branch& one : branches_)

@@ -3,7 +3,7 @@
 #include "engine/gpu/tight_memory.hpp"
 
 #include "moments/expansion.hpp"
-#include "moments/moments.hpp"
+#include "moments/moment_terms.hpp"
 #include "tree/buckets.hpp"
 
 #include <algorithm>

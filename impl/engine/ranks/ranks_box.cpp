@@ -5,7 +5,6 @@
 #include "comm/sparse_exchange.hpp"
 #include "core/timer.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace graft::engine {
@@ -47,7 +46,7 @@ bool RanksConductor::begin_box(comm::Communicator& comm, const Job& job) {
     BoxFacts own{};
     comm.together([&] {
         call(job.table.box_measure, job.engine, &frame, &own);
-        box_corners_.resize(static_cast<size_t>(6 * comm.size()));
+        box_corners_.resize(6 * static_cast<size_t>(comm.size()));
     });
     comm.allgather(own.targets, 6, box_corners_.data());
     comm.allreduce(own.sums, 6, comm::Operation::sum);

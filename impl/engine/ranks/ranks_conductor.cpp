@@ -97,8 +97,10 @@ void RanksConductor::begin(comm::Communicator& comm, const Job& job) {
         const particles::KeyRange root =
             essential::find_root(comm, job.settings, settings::TreeScope::local, facts_.corners, [](const particles::KeyRange&) {});
         frame.has_box = !job.settings.has_box && root.root_edge > smallest_box;
-        for (int a = 0; a < 3; ++a)
-            frame.lower[a] = -facts_.corners[a], frame.upper[a] = facts_.corners[3 + a];
+        for (int a = 0; a < 3; ++a) {
+            frame.lower[a] = -facts_.corners[a];
+            frame.upper[a] = facts_.corners[3 + a];
+        }
     }
     comm.together([&] { call(job.table.build, job.engine, &frame, &shape_); });
 }

@@ -7,7 +7,6 @@
 #include "moments/expansion.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 namespace graft::engine {
@@ -29,7 +28,8 @@ CpuRanks::CpuRanks(CpuEngine& engine, core::Memory& memory)
     : engine_(engine), conductor_(memory), exchange_(memory), boxes_(memory, "boxes of particles") {}
 
 RankEngine CpuRanks::begin_request(CpuComputation& c, const Placement& placement) {
-    c_ = &c, placement_ = &placement;
+    c_ = &c;
+    placement_ = &placement;
     return {&conductor_, &cpu_ranks_table(), this};
 }
 
@@ -54,21 +54,29 @@ void CpuRanks::begin(settings::Precision precision, const RankWish& wish, RankFa
     particles::Problem& problem = engine_.problem_;
     placement_->require_reach();
     engine_.import(c);
-    problem.periodic = nullptr, problem.range = {};
+    problem.periodic = nullptr;
+    problem.range = {};
     engine_.work_.resize(0);
-    c.all.with_potential = wish.with_potential, c.all.with_sums = wish.with_sums;
+    c.all.with_potential = wish.with_potential;
+    c.all.with_sums = wish.with_sums;
     c.all.per_particle_softening = wish.per_particle;
     engine_.field_.resize(problem.target_count(), wish.with_potential);
     facts = {};
-    facts.n = problem.n, facts.targets = problem.target_count();
+    facts.n = problem.n;
+    facts.targets = problem.target_count();
     facts.magnitude = engine_.magnitude_;
     geometry::Box box;
     for (int64_t i = 0; i < problem.n; ++i)
         box.include(problem.x[i], problem.y[i], problem.z[i]);
-    for (int a = 0; a < 3; ++a)
-        facts.corners[a] = -box.lower[a], facts.corners[3 + a] = box.upper[a];
-    if (problem.n > 0)
-        facts.first[0] = problem.x[0], facts.first[1] = problem.y[0], facts.first[2] = problem.z[0];
+    for (int a = 0; a < 3; ++a) {
+        facts.corners[a] = -box.lower[a];
+        facts.corners[3 + a] = box.upper[a];
+    }
+    if (problem.n > 0) {
+        facts.first[0] = problem.x[0];
+        facts.first[1] = problem.y[0];
+        facts.first[2] = problem.z[0];
+    }
     facts.has_last = c.settings.mac_history && !problem.points && problem.last.size() == problem.n;
     c.report.forget_counts();
     c.report.time_s = {};
@@ -145,6 +153,7 @@ void* CpuRanks::receive(int64_t bytes) {
 
 void CpuRanks::take(essential::RankContent content, const RankArrival* arrivals, int32_t count) {
     std::vector<essential::RankExchange::Arrival> came;
+    came.reserve(static_cast<size_t>(count));
     for (int32_t k = 0; k < count; ++k)
         came.push_back({arrivals[k].header, room_ + arrivals[k].offset});
     content == essential::RankContent::masses ? exchange_.take_masses(exchange_frame(), came)
@@ -168,8 +177,8 @@ void CpuRanks::evaluate_own() {
         particles::RawField& field = engine_.field_;
         for (core::Buffer<double>* values : {&field.ax, &field.ay, &field.az, &field.potential})
             std::fill(values->begin(), values->end(), 0.0);
-        std::fill(own.pairs.begin(), own.pairs.end(), 0);
-        std::fill(own.cells.begin(), own.cells.end(), 0);
+        std::fill(own.pair_counts.begin(), own.pair_counts.end(), 0);
+        std::fill(own.cell_counts.begin(), own.cell_counts.end(), 0);
     }
     own_s_ = timer.seconds();
 }
@@ -197,11 +206,14 @@ void CpuRanks::evaluate_all(RankOutcome& outcome) {
         last.resize(0);
     }
     outcome = {};
-    outcome.pairs = c.report.pairs, outcome.cells = c.report.cells;
+    outcome.pairs = c.report.pairs;
+    outcome.cells = c.report.cells;
     std::copy_n(totals.value, Totals::count, outcome.totals);
     outcome.scale = frame_.scale;
-    outcome.nodes = exchange_.nodes(), outcome.particles = exchange_.particles();
-    outcome.own_s = own_s_, outcome.remote_s = timer.seconds();
+    outcome.nodes = exchange_.nodes();
+    outcome.particles = exchange_.particles();
+    outcome.own_s = own_s_;
+    outcome.remote_s = timer.seconds();
 }
 
 void CpuRanks::write(const double* totals) {

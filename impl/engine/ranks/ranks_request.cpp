@@ -20,8 +20,10 @@ void check_sums(const settings::Settings& settings, const Outputs& outputs, cons
                  factor = sign * settings.constant / outcome.scale / outcome.scale;
     const auto check = [&](particles::ArrayView view, const char* name, int c, double with) {
         double there = 0;
-        if (!view.on_host())
-            view.data = reinterpret_cast<char*>(&there), view.memory = particles::MemorySpace::host;
+        if (!view.on_host()) {
+            view.data = reinterpret_cast<char*>(&there);
+            view.memory = particles::MemorySpace::host;
+        }
         particles::check_reals(serial, {view, name, outcome.totals + c, with}, nullptr, 1);
     };
     for (int c = 0; c < 6 && outputs.virial.present(); ++c)
@@ -47,10 +49,12 @@ RankOutcome compute_over_ranks(const Environment& environment, const Request& re
         request.points, request.outputs,
         stream,         {all.with_potential, all.with_sums, all.per_particle_softening}};
     const RankOutcome outcome = own.conductor->evaluate(comm, job);
-    report.pairs = outcome.pairs, report.cells = outcome.cells;
+    report.pairs = outcome.pairs;
+    report.cells = outcome.cells;
     measure_ranks(comm, settings, before, report);
     report.ranks.rounds = 1;
-    report.ranks.nodes = outcome.nodes, report.ranks.particles = outcome.particles;
+    report.ranks.nodes = outcome.nodes;
+    report.ranks.particles = outcome.particles;
     comm.conclude([&] { check_sums(settings, request.outputs, outcome); });
     own.conductor->write(job, outcome);
     return outcome;
