@@ -17,9 +17,14 @@ struct FedReport {
     /// A computation's next batch.
     void add(const FedReport& next) {
         buffer = next.buffer;
-        launches += next.launches, groups += next.groups;
-        leaf_entries += next.leaf_entries, node_entries += next.node_entries;
-        wall_s += next.wall_s, append_s += next.append_s, call_s += next.call_s, wait_s += next.wait_s;
+        launches += next.launches;
+        groups += next.groups;
+        leaf_entries += next.leaf_entries;
+        node_entries += next.node_entries;
+        wall_s += next.wall_s;
+        append_s += next.append_s;
+        call_s += next.call_s;
+        wait_s += next.wait_s;
     }
 };
 

@@ -60,7 +60,8 @@ void extend_criterion(const backend::Executor& executor, const tree::Tree& tree,
         n - begin,
         [&](int64_t k) {
             const int64_t i = begin + k;
-            criterion.cx[i] = properties.cx[i], criterion.cy[i] = properties.cy[i],
+            criterion.cx[i] = properties.cx[i];
+            criterion.cy[i] = properties.cy[i];
             criterion.cz[i] = properties.cz[i];
             criterion.a[i] =
                 options.mac == Mac::error && properties.reach != nullptr ? properties.reach[i] : 0.0;

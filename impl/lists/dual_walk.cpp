@@ -69,7 +69,9 @@ HWY_INLINE Undecided children_of(const WalkInput& input, int32_t node) {
 HWY_INLINE Verdict judge_some(const WalkInput& input, const Target& target, const WideTarget& wide,
                               const Undecided& some, uint32_t count) {
     Verdict verdict = judge(input, target, wide, some.first, count, some.terminal);
-    verdict.accepted &= some.mask, verdict.leaves &= some.mask, verdict.opened &= some.mask;
+    verdict.accepted &= some.mask;
+    verdict.leaves &= some.mask;
+    verdict.opened &= some.mask;
     return verdict;
 }
 
@@ -186,7 +188,8 @@ void FarNodes::fill(const backend::Executor& executor, const moments::Moments& m
         std::fill(values->begin() + nodes, values->end(), 0.0);
     }
     executor.for_each(nodes, [&](int64_t k) {
-        magnitude[k] = m.magnitude[k], radius[k] = m.radius[k];
+        magnitude[k] = m.magnitude[k];
+        radius[k] = m.radius[k];
         extent[k] = m.magnitude[k] > 0 ? std::sqrt(m.spread[k] / m.magnitude[k]) : 0;
     });
 }

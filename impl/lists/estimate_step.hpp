@@ -39,7 +39,9 @@ GRAFT_HD inline void coarse_add(double magnitude, double edge, double extent, do
 #else
     const double force = magnitude / (s2 * sqrt(s2)), distance = sqrt(r2);
 #endif
-    sum.x += force * x, sum.y += force * y, sum.z += force * z;
+    sum.x += force * x;
+    sum.y += force * y;
+    sum.z += force * z;
     sum.total += force * distance;
 }
 

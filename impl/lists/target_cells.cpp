@@ -17,7 +17,8 @@ void bound_cells(const core::Buffer<Group>& groups, core::Buffer<TargetCell>& ce
         TargetCell& cell = cells[i];
         if (cell.group >= 0) {
             cell.target = groups[cell.group].target;
-            cell.first = groups[cell.group].first, cell.count = groups[cell.group].count;
+            cell.first = groups[cell.group].first;
+            cell.count = groups[cell.group].count;
             continue;
         }
         cell.target = cells[i + 1].target;

@@ -34,7 +34,9 @@ void TargetSet::set_all(const backend::Executor& executor, const tree::Tree& tre
         gather_selected(executor, tree);
         sort_selected(executor, tree, group_size);
     } else {
-        x_ = tree.x.data(), y_ = tree.y.data(), z_ = tree.z.data();
+        x_ = tree.x.data();
+        y_ = tree.y.data();
+        z_ = tree.z.data();
         softening_ = tree.softening.empty() ? nullptr : tree.softening.data();
         origin_ = tree.order.data();
         tree_place_ = nullptr;
@@ -98,11 +100,15 @@ void TargetSet::gather_selected(const backend::Executor& executor, const tree::T
     executor.for_each(count_, [&](int64_t i) {
         const int32_t place = place_[i];
         host_[i] = tree.order[place];
-        copy_x_[i] = tree.x[place], copy_y_[i] = tree.y[place], copy_z_[i] = tree.z[place];
+        copy_x_[i] = tree.x[place];
+        copy_y_[i] = tree.y[place];
+        copy_z_[i] = tree.z[place];
         if (!copy_softening_.empty())
             copy_softening_[i] = tree.softening[place];
     });
-    x_ = copy_x_.data(), y_ = copy_y_.data(), z_ = copy_z_.data();
+    x_ = copy_x_.data();
+    y_ = copy_y_.data();
+    z_ = copy_z_.data();
     softening_ = copy_softening_.empty() ? nullptr : copy_softening_.data();
     origin_ = host_.data();
     tree_place_ = place_.data();

@@ -115,8 +115,10 @@ HWY_INLINE Verdict judge(const WalkInput& input, const Target& target, const Wid
     uint32_t rest = ~accepted & ((1u << count) - 1);
     if (input.cutoff < std::numeric_limits<double>::infinity())
         for (uint32_t c = 0; c < count; ++c)
-            if (square_of_gap(input, target, base + static_cast<int32_t>(c)) > input.cutoff * input.cutoff)
-                accepted &= ~(1u << c), rest &= ~(1u << c);
+            if (square_of_gap(input, target, base + static_cast<int32_t>(c)) > input.cutoff * input.cutoff) {
+                accepted &= ~(1u << c);
+                rest &= ~(1u << c);
+            }
     return {accepted, rest & terminal, rest & ~terminal};
 }
 

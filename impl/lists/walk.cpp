@@ -4,8 +4,6 @@
 // One test of a node's children (accept), one depth-first walk over it, two sinks (count, fill), and
 // the transposed walk over the same test and sinks. Distances use separate multiplications and additions on
 // every instruction set, so the lists do not depend on the machine.
-#include "core/instruction_sets.hpp"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lists/walk.cpp"
 #include "hwy/foreach_target.h"
@@ -72,8 +70,10 @@ struct FillSink {
     int32_t *node = nullptr, *leaf = nullptr;
     const int32_t *node_end = nullptr, *leaf_end = nullptr;
     HWY_INLINE void begin(int64_t g) {
-        node = output.nodes + output.node_offset[g], node_end = output.nodes + output.node_offset[g + 1];
-        leaf = output.leaves + output.leaf_offset[g], leaf_end = output.leaves + output.leaf_offset[g + 1];
+        node = output.nodes + output.node_offset[g];
+        node_end = output.nodes + output.node_offset[g + 1];
+        leaf = output.leaves + output.leaf_offset[g];
+        leaf_end = output.leaves + output.leaf_offset[g + 1];
     }
     HWY_INLINE void put(int32_t base, uint32_t accepted, uint32_t leaf_mask) {
         if (accepted != 0)

@@ -35,8 +35,8 @@ constexpr int trace_terms(int order) {
 }
 /// Numbers from one node's record to the next one's.
 constexpr int record_size(int order, bool softened) {
-    const int terms = traceless_terms(order) + (softened ? trace_terms(order) : 0);
-    return (terms + record_pad - 1) / record_pad * record_pad;
+    const int numbers = traceless_terms(order) + (softened ? trace_terms(order) : 0);
+    return (numbers + record_pad - 1) / record_pad * record_pad;
 }
 
 /// Fills record_size(order, softened) numbers for every node, node-major. T is float or double.

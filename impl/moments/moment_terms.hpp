@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 
 namespace graft::moments {
 
@@ -27,7 +26,7 @@ constexpr int term_index(int a, int b, int c) {
 }
 
 struct Term {
-    int8_t a, b, c;
+    int a, b, c;
 };
 
 constexpr std::array<Term, max_terms> make_terms() {
@@ -35,8 +34,7 @@ constexpr std::array<Term, max_terms> make_terms() {
     for (int order = 0; order <= max_order; ++order)
         for (int a = order; a >= 0; --a)
             for (int b = order - a; b >= 0; --b)
-                terms[static_cast<std::size_t>(term_index(a, b, order - a - b))] = {
-                    static_cast<int8_t>(a), static_cast<int8_t>(b), static_cast<int8_t>(order - a - b)};
+                terms[static_cast<std::size_t>(term_index(a, b, order - a - b))] = {a, b, order - a - b};
     return terms;
 }
 

@@ -50,7 +50,9 @@ GRAFT_HD inline double length_scale(double radius) {
 }
 
 GRAFT_HD inline void set_centre(const MomentArrays& m, int32_t node, const double (&c)[3], double radius) {
-    m.cx[node] = c[0], m.cy[node] = c[1], m.cz[node] = c[2];
+    m.cx[node] = c[0];
+    m.cy[node] = c[1];
+    m.cz[node] = c[2];
     m.radius[node] = radius;
     m.rho[node] = length_scale(radius);
 }
@@ -73,8 +75,9 @@ GRAFT_HD inline void leaf_frame(const TreeArrays& tree, int32_t index, const Mom
     for (int64_t i = node.first; i < end; ++i) {
         const double w = std::fabs(tree.charge[i]);
         weight += w;
-        sum[0] += w * (tree.x[i] - origin[0]), sum[1] += w * (tree.y[i] - origin[1]),
-            sum[2] += w * (tree.z[i] - origin[2]);
+        sum[0] += w * (tree.x[i] - origin[0]);
+        sum[1] += w * (tree.y[i] - origin[1]);
+        sum[2] += w * (tree.z[i] - origin[2]);
     }
     double c[3];
     for (int a = 0; a < 3; ++a)

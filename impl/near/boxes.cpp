@@ -4,7 +4,6 @@
 // Invariant: cells are ranges of keys, sorted and disjoint, and every key lies in one.
 #include "near/boxes.hpp"
 
-#include "geometry/morton.hpp"
 #include "near/box_frame.hpp"
 
 #include <algorithm>

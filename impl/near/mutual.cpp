@@ -23,7 +23,8 @@ bool has_list(const Structure& s, int64_t box) {
 
 Structure LaterBoxes::instead_of_lists(const Structure& structure) const {
     Structure s = structure;
-    s.neighbour_offset = offset, s.neighbour = box;
+    s.neighbour_offset = offset;
+    s.neighbour = box;
     return s;
 }
 
@@ -87,8 +88,12 @@ LaterBoxes later_boxes(const Structure& s) {
 
 bool sums_pairs_once(const Structure& s, const Sums& sums, int64_t most_bytes) {
     Shape shape;
-    shape.kernel = sums.kernel.kernel, shape.precision = sums.precision, shape.components = sums.components;
-    shape.same = s.same, shape.targets = s.targets(), shape.boxes = s.target_boxes();
+    shape.kernel = sums.kernel.kernel;
+    shape.precision = sums.precision;
+    shape.components = sums.components;
+    shape.same = s.same;
+    shape.targets = s.targets();
+    shape.boxes = s.target_boxes();
     if (bytes_of_pairs_once(shape, 0) == 0)
         return false;
     const auto points = [&](int64_t box) { return s.target_offset[box + 1] - s.target_offset[box]; };
@@ -96,7 +101,8 @@ bool sums_pairs_once(const Structure& s, const Sums& sums, int64_t most_bytes) {
     for (int64_t b = 0; b < s.target_boxes(); ++b)
         for (int64_t e = s.neighbour_offset[b]; e < s.neighbour_offset[b + 1]; ++e) {
             const int32_t other = s.neighbour[e];
-            shape.gathered += points(other), sources[static_cast<size_t>(b)] += points(other);
+            shape.gathered += points(other);
+            sources[static_cast<size_t>(b)] += points(other);
             if (!has_list(s, other))
                 sources[static_cast<size_t>(other)] += points(b);
         }

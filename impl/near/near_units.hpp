@@ -88,11 +88,14 @@ struct PointBounds {
     double least[3], most[3];
 
     PointBounds() {
-        for (int axis = 0; axis < 3; ++axis)
-            least[axis] = std::numeric_limits<double>::infinity(), most[axis] = -least[axis];
+        for (int axis = 0; axis < 3; ++axis) {
+            least[axis] = std::numeric_limits<double>::infinity();
+            most[axis] = -least[axis];
+        }
     }
     void widen(int axis, double low, double high) {
-        least[axis] = std::min(least[axis], low), most[axis] = std::max(most[axis], high);
+        least[axis] = std::min(least[axis], low);
+        most[axis] = std::max(most[axis], high);
     }
     /// Largest distance along an axis, 0 of no points.
     double extent(int dimension) const {

@@ -31,7 +31,8 @@ std::vector<int64_t> cuts_of(const Structure& all, int32_t parts) {
         const double wanted = before.back() * k / parts;
         cut.push_back(std::upper_bound(before.begin(), before.end(), wanted) - before.begin() - 1);
     }
-    cut.front() = 0, cut.back() = boxes;
+    cut.front() = 0;
+    cut.back() = boxes;
     return cut;
 }
 
@@ -163,9 +164,12 @@ StructurePart part_of(const Structure& all, int64_t begin, int64_t end) {
 
 Structure StructurePart::view() const {
     Structure s;
-    s.target_offset = target_offset, s.source_offset = source_offset;
-    s.neighbour_offset = neighbour_offset, s.neighbour = neighbour;
-    s.target_index = target_index, s.source_index = same ? target_index : source_index;
+    s.target_offset = target_offset;
+    s.source_offset = source_offset;
+    s.neighbour_offset = neighbour_offset;
+    s.neighbour = neighbour;
+    s.target_index = target_index;
+    s.source_index = same ? target_index : source_index;
     s.same = same;
     return s;
 }

@@ -103,7 +103,8 @@ HostRuns merge_runs(const Structure& s, const RunsOptions& options) {
     });
     int64_t all = 0;
     for (Piece& piece : pieces) {
-        piece.place = all, all += static_cast<int64_t>(piece.run.size());
+        piece.place = all;
+        all += static_cast<int64_t>(piece.run.size());
         runs.most = std::max(runs.most, piece.most);
         runs.pairs += piece.pairs;
     }

@@ -23,12 +23,17 @@ class CloseTargets {
     static constexpr int most = 256;
     bool empty() const { return count_ == 0; }
     bool full() const { return count_ == most; }
-    void clear() { count_ = 0, box_ = {}; }
+    void clear() {
+        count_ = 0;
+        box_ = {};
+    }
     /// A target at the place of the last one asks what that one asks. Not when full.
     void add(double x, double y, double z) {
         if (count_ > 0 && x_[count_ - 1] == x && y_[count_ - 1] == y && z_[count_ - 1] == z)
             return;
-        x_[count_] = x, y_[count_] = y, z_[count_] = z;
+        x_[count_] = x;
+        y_[count_] = y;
+        z_[count_] = z;
         ++count_;
         box_.include(x, y, z);
     }

@@ -10,7 +10,6 @@
 #include "forces/p2p/screen.hpp"
 
 #include <algorithm>
-#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "forces/p2p/p2p.cpp"

@@ -2,7 +2,6 @@
 // See screen.hpp. Chebyshev interpolation in long double, then powers of v.
 #include "forces/p2p/screen.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -27,6 +26,7 @@ Number boys(int n, Number u) {
 const std::vector<Number>& cosines() {
     static const std::vector<Number> table = [] {
         std::vector<Number> values;
+        values.reserve(4 * max_screen_terms);
         for (int m = 0; m < 4 * max_screen_terms; ++m)
             values.push_back(std::cos(pi * static_cast<Number>(m) / (2 * max_screen_terms)));
         return values;

@@ -48,8 +48,10 @@ double factor_of(Layout layout, const std::array<double, layouts>& factors) {
     for (size_t k = 0; k < factors.size(); ++k) {
         if (factors[k] > 0 && alike(k) == alike(number))
             return factors[k];
-        if (factors[k] > 0)
-            sum += std::log(factors[k]), count += 1;
+        if (factors[k] > 0) {
+            sum += std::log(factors[k]);
+            count += 1;
+        }
     }
     return count > 0 ? std::exp(sum / count) : 1;
 }
@@ -100,15 +102,25 @@ void correct(double& factor, double measured_s, double predicted_s) {
 NearProblem problem_of(Layout layout, const Shape& shape, const NearWay& way) {
     NearProblem p;
     const auto number = [](int64_t value) { return static_cast<double>(value); };
-    p.targets = number(shape.targets), p.sources = number(shape.sources);
-    p.boxes = number(shape.boxes), p.neighbours = number(shape.neighbours);
+    p.targets = number(shape.targets);
+    p.sources = number(shape.sources);
+    p.boxes = number(shape.boxes);
+    p.neighbours = number(shape.neighbours);
     p.pairs = number(shape.pairs);
-    p.warp_pairs = shape.warp_pairs, p.lane_pairs = shape.lane_pairs, p.row_slots = shape.row_slots;
-    p.gathered = number(shape.gathered), p.group_slots = number(shape.group_slots);
-    p.lane_targets = number(shape.lane_targets), p.runs = number(shape.runs);
-    p.most_targets = number(shape.most_targets), p.most_sources = number(shape.most_sources);
-    p.dimension = shape.dimension, p.components = shape.components, p.outputs = shape.outputs;
-    p.kernel = static_cast<int32_t>(shape.kernel), p.precision = static_cast<int32_t>(shape.precision);
+    p.warp_pairs = shape.warp_pairs;
+    p.lane_pairs = shape.lane_pairs;
+    p.row_slots = shape.row_slots;
+    p.gathered = number(shape.gathered);
+    p.group_slots = number(shape.group_slots);
+    p.lane_targets = number(shape.lane_targets);
+    p.runs = number(shape.runs);
+    p.most_targets = number(shape.most_targets);
+    p.most_sources = number(shape.most_sources);
+    p.dimension = shape.dimension;
+    p.components = shape.components;
+    p.outputs = shape.outputs;
+    p.kernel = static_cast<int32_t>(shape.kernel);
+    p.precision = static_cast<int32_t>(shape.precision);
     p.same = shape.same;
     p.simd_bytes = 4.0 * forces::simd_float_lanes();
     p.layout_bytes = bytes_of(layout, shape, static_cast<int32_t>(way.threads));

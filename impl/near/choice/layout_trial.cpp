@@ -39,9 +39,12 @@ struct Sample {
 
     Structure view() const {
         Structure s;
-        s.target_offset = target_offset, s.source_offset = same ? target_offset : source_offset;
-        s.neighbour_offset = neighbour_offset, s.neighbour = neighbour;
-        s.target_index = target_index, s.source_index = same ? target_index : source_index;
+        s.target_offset = target_offset;
+        s.source_offset = same ? target_offset : source_offset;
+        s.neighbour_offset = neighbour_offset;
+        s.neighbour = neighbour;
+        s.target_index = target_index;
+        s.source_index = same ? target_index : source_index;
         s.same = same;
         return s;
     }
@@ -174,6 +177,7 @@ struct Tried {
         Times times;
         for (double Times::*field : {&Times::collection_s, &Times::kernel_s}) {
             std::vector<double> values;
+            values.reserve(rounds.size());
             for (const Times& one : rounds)
                 values.push_back(one.*field);
             times.*field = core::median(std::move(values));
@@ -188,11 +192,14 @@ Layout winner(const std::vector<Tried>& all, double executes) {
     double least = 0;
     for (const Tried& one : all) {
         std::vector<double> logarithms;
+        logarithms.reserve(one.rounds.size());
         for (size_t r = 0; r < one.rounds.size(); ++r)
             logarithms.push_back(std::log(one.seconds(r, executes) / all.front().seconds(r, executes)));
         const TrialRatio ratio = trial_ratio(logarithms);
-        if (ratio.faster() && ratio.middle < least)
-            least = ratio.middle, best = one.whole->layout;
+        if (ratio.faster() && ratio.middle < least) {
+            least = ratio.middle;
+            best = one.whole->layout;
+        }
     }
     return best;
 }
@@ -275,6 +282,7 @@ Choice choose_tried(const Structure& structure, const Sums& sums, const Coordina
                                items(structure.source_index, structure.sources()));
     std::vector<T> scratch(2 * static_cast<size_t>(n), T(1));
     std::vector<Tried> all;
+    all.reserve(list.size());
     for (const Candidate* one : list)
         all.push_back({one, &small.candidates[static_cast<size_t>(one->layout)], {}});
     for (int round = 0; round < trial_rounds; ++round)

@@ -35,6 +35,7 @@ struct Tried {
         for (double Times::*field : {&Times::collection_s, &Times::charges_s, &Times::transfer_s,
                                      &Times::kernel_s, &Times::scatter_s}) {
             std::vector<double> values;
+            values.reserve(rounds.size());
             for (const Times& one : rounds)
                 values.push_back(one.*field);
             std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
@@ -97,11 +98,14 @@ Tried& winner(std::vector<Tried>& all, double executes) {
     double least = 0;
     for (Tried& one : all) {
         std::vector<double> logarithms;
+        logarithms.reserve(one.rounds.size());
         for (size_t r = 0; r < one.rounds.size(); ++r)
             logarithms.push_back(std::log(one.seconds(r, executes) / all.front().seconds(r, executes)));
         const TrialRatio ratio = trial_ratio(logarithms);
-        if (ratio.faster() && ratio.middle < least)
-            least = ratio.middle, best = &one;
+        if (ratio.faster() && ratio.middle < least) {
+            least = ratio.middle;
+            best = &one;
+        }
     }
     return *best;
 }
@@ -110,8 +114,10 @@ Tried& winner(std::vector<Tried>& all, double executes) {
 
 Times device_times(const Candidate& candidate, const Times& events) {
     Times times;
-    times.charges_s = events.charges_s, times.kernel_s = events.kernel_s;
-    times.transfer_s = candidate.predicted.transfer_s, times.scatter_s = candidate.predicted.scatter_s;
+    times.charges_s = events.charges_s;
+    times.kernel_s = events.kernel_s;
+    times.transfer_s = candidate.predicted.transfer_s;
+    times.scatter_s = candidate.predicted.scatter_s;
     times.collection_s = candidate.predicted.chunked ? events.collection_s : 0;
     return times;
 }

@@ -113,11 +113,14 @@ double slots_once(const NearProblem& p, double full, double warps) {
         const auto n = static_cast<int32_t>(points), units = (n + once_unit - 1) / once_unit;
         return units * once_slots((n + units - 1) / units, n, later, common + 2 * each, common + each);
     };
-    const double deviation = std::sqrt(mean), first = std::max(1.0, std::floor(mean - 4 * deviation));
+    const double deviation = std::sqrt(mean), largest = mean + 4 * deviation;
     double weights = 0, all = 0;
-    for (double n = first; n <= mean + 4 * deviation; ++n) {
+    for (auto k = static_cast<int64_t>(std::max(1.0, std::floor(mean - 4 * deviation)));
+         static_cast<double>(k) <= largest; ++k) {
+        const auto n = static_cast<double>(k);
         const double weight = std::exp(-0.5 * (n - mean) * (n - mean) / mean);
-        weights += weight, all += weight * of_box(n, others / 2);
+        weights += weight;
+        all += weight * of_box(n, others / 2);
     }
     // In Morton order a box may come before all of its neighbours.
     const double most = std::clamp(mean, 1.0, static_cast<double>(once_unit));
@@ -209,13 +212,16 @@ model::NearTerms kernel_terms(NearLayout layout, const NearProblem& p, const Nea
     case NearLayout::indexed: {
         const double source_bytes = (p.dimension + p.components) * p.number_bytes();
         const double warp_bytes = std::min(32 * p.most_sources, p.sources) * source_bytes;
-        terms[1] *= p.most_targets, terms[3] = waiting(p.boxes);
+        terms[1] *= p.most_targets;
+        terms[3] = waiting(p.boxes);
         terms[6] = beyond(warp_bytes, level_one_bytes) * terms[1];
         break;
     }
     case NearLayout::ranges: {
         const double lanes = near_target_lanes(p.targets, p.pairs), own = chain / lanes;
-        terms[1] = own * chain_s, terms[3] = steps * waiting(p.targets * lanes), terms[5] = steps;
+        terms[1] = own * chain_s;
+        terms[3] = steps * waiting(p.targets * lanes);
+        terms[5] = steps;
         terms[6] = std::max(0.0, p.pairs - threads_at_once * own) * slot_s;
         break;
     }
@@ -226,7 +232,8 @@ model::NearTerms kernel_terms(NearLayout layout, const NearProblem& p, const Nea
         terms[7] = p.pairs * (p.dimension + p.components) * p.number_bytes(); // records are padded, too
         break;
     case NearLayout::replicated_group:
-        terms[6] = std::max(0.0, p.pairs - threads_at_once * chain) * slot_s, terms[7] = p.layout_bytes;
+        terms[6] = std::max(0.0, p.pairs - threads_at_once * chain) * slot_s;
+        terms[7] = p.layout_bytes;
         break;
     case NearLayout::tiled_once: // sums that boxes leave each other, and own ones: written, then read
         return {1,
@@ -239,8 +246,10 @@ model::NearTerms kernel_terms(NearLayout layout, const NearProblem& p, const Nea
                 16 * (p.gathered + p.targets)};
     default: {
         const TileChains chains = chains_of(p, full);
-        terms[1] = chains.direct * chain_s, terms[5] = chains.direct > 0 ? steps : 0;
-        terms[6] = chains.shared * chain_s, terms[7] = chains.shared_pairs * slot_s;
+        terms[1] = chains.direct * chain_s;
+        terms[5] = chains.direct > 0 ? steps : 0;
+        terms[6] = chains.shared * chain_s;
+        terms[7] = chains.shared_pairs * slot_s;
     }
     }
     return terms;

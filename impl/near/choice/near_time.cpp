@@ -55,8 +55,11 @@ double scaled(const model::NearKernelCosts& have, double seconds, const NearProb
 /// An H200's (PCIe 5) where nobody has measured.
 model::Link link_of(const model::Machine& machine) {
     model::Link link = machine.link;
-    if (link.bandwidth_bytes_per_s <= 0 && link.by_size[0].bytes <= 0)
-        link.bandwidth_bytes_per_s = 50e9, link.pageable_bandwidth_bytes_per_s = 10e9, link.latency_s = 1e-5;
+    if (link.bandwidth_bytes_per_s <= 0 && link.by_size[0].bytes <= 0) {
+        link.bandwidth_bytes_per_s = 50e9;
+        link.pageable_bandwidth_bytes_per_s = 10e9;
+        link.latency_s = 1e-5;
+    }
     return link;
 }
 

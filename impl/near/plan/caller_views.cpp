@@ -61,7 +61,7 @@ void for_results(const backend::Executor& executor, const T* value, double scale
             }
         });
     };
-    view.type == ElementType::f32 ? run(float()) : run(double());
+    view.type == ElementType::f32 ? run(float{}) : run(double{});
 }
 
 struct Bytes {
@@ -170,7 +170,8 @@ ArrayView on_host(const ArrayView& view, core::Buffer<char>& bytes) {
                                                 std::abs(last) + particles::element_size(view.type), &error),
                    error);
     ArrayView copy = view;
-    copy.data = bytes.data() - before, copy.memory = particles::MemorySpace::host;
+    copy.data = bytes.data() - before;
+    copy.memory = particles::MemorySpace::host;
     return copy;
 }
 
@@ -181,10 +182,12 @@ void widen(const backend::Executor& executor, const ArrayView& view, double& lea
         for (int64_t i = begin; i < end; ++i) {
             const double value = view.type == ElementType::f32 ? static_cast<double>(load<float>(view.at(i)))
                                                                : load<double>(view.at(i));
-            low = value < low ? value : low, high = value > high ? value : high;
+            low = value < low ? value : low;
+            high = value > high ? value : high;
         }
         const std::lock_guard<std::mutex> lock(mutex);
-        least = std::min(least, low), most = std::max(most, high);
+        least = std::min(least, low);
+        most = std::max(most, high);
     });
 }
 

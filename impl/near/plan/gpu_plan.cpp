@@ -51,8 +51,10 @@ class DeviceChoice {
         if (asked())
             return {nullptr, input.table.destroy};
         DeviceTrial trial = near::choose_tried_on_device(input, shape_, machine_, options_, learned_);
-        if (trial.choice.tried)
-            choice_ = trial.choice, by_ = ChosenBy::trial;
+        if (trial.choice.tried) {
+            choice_ = trial.choice;
+            by_ = ChosenBy::trial;
+        }
         return std::move(trial.plan);
     }
     void learn(const Times& events) {
@@ -78,7 +80,8 @@ class DeviceChoice {
     void refuse(Layout layout) { refused_[number(layout)] = true; }
     void report(NearReport& report) const {
         const NearPrediction& p = chosen().predicted;
-        report.layout = layout(), report.reason = words(by_);
+        report.layout = layout();
+        report.reason = words(by_);
         report.predicted = {p.collection_s, p.charges_s, p.transfer_s,
                             p.kernel_s,     p.scatter_s, p.execution_s()};
         report.has_prediction = p.kernel_s > 0;
@@ -98,8 +101,10 @@ class DeviceChoice {
         const bool taken = asked() ? input.options.layout == tiled : choice_.layout == Layout::tiled;
         if (options_.way.pairs_once && taken)
             pairs_once_ = near::sums_pairs_once(input.structure, input.sums, most_bytes) ? 1 : -1;
-        if (pairs_once_ < 0)
-            options_.way.pairs_once = false, choice_ = near::choose(shape_, machine_, options_);
+        if (pairs_once_ < 0) {
+            options_.way.pairs_once = false;
+            choice_ = near::choose(shape_, machine_, options_);
+        }
     }
 
     const Shape& shape_;
@@ -164,7 +169,8 @@ class DeviceSide : public NearSide {
         choice_.report(report);
         report.times = done_.times;
         report.bytes_layout = done_.bytes;
-        report.bytes_copies = done_.bytes_pinned, report.bytes_kept = done_.bytes_kept;
+        report.bytes_copies = done_.bytes_pinned;
+        report.bytes_kept = done_.bytes_kept;
         report.chunks = done_.chunks;
         report.device_name = done_.device_name;
     }

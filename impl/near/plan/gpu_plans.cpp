@@ -134,7 +134,8 @@ class DevicesSide : public NearSide {
         report.backend = "gpu";
         report.layout = layout_;
         report.reason = words(by_);
-        report.times = {}, report.chunks = 0;
+        report.times = {};
+        report.chunks = 0;
         report.bytes_layout = report.bytes_copies = report.bytes_kept = 0;
         for (const auto& share : shares_) { // they work at the same time: the longest
             const Times& t = share->done.times;
@@ -239,8 +240,10 @@ int32_t best_device_count(const NearPrediction& one, const Shape& shape, const m
         const double cost_s = arrays == NearArrays::device ? others * numbers * number_bytes / rate : apart_s;
         const double now_s =
             one.kernel_s * (1 - uneven * (1 - others)) - cost_s - further_device_s * (count - 1);
-        if (now_s > saved_s)
-            best = count, saved_s = now_s;
+        if (now_s > saved_s) {
+            best = count;
+            saved_s = now_s;
+        }
     }
     return saved_s > least_saving * one.execution_s() ? best : 1;
 }

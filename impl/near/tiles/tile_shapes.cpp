@@ -38,8 +38,10 @@ TileShape best_block(int32_t n, double m, int32_t block, const TileRule& rule) {
     const TileBlockKind& kind = tile_blocks[best.block];
     for (int32_t targets = kind.most; targets >= kind.least; --targets) {
         const double cost = block_slots_of(kind, n, targets, m, rule);
-        if (cost < best.cost)
-            best.cost = cost, best.targets = targets;
+        if (cost < best.cost) {
+            best.cost = cost;
+            best.targets = targets;
+        }
     }
     return best;
 }
@@ -68,7 +70,8 @@ TileShape best_tile_shape(int32_t n, double m, int32_t block, const TileRule& ru
             const int32_t units = (wanted + rule.most - 1) / rule.most;
             TileShape shape;
             shape.targets = std::min(rule.most, rounded_targets((wanted + units - 1) / units, rule));
-            shape.log_p = log_p, shape.log_y = log_y;
+            shape.log_p = log_p;
+            shape.log_y = log_y;
             for (const bool shared : {false, true}) {
                 if (shared && log_p + log_y != 5)
                     continue;
@@ -99,8 +102,10 @@ int32_t once_targets(int32_t n) {
     int32_t best = once_most;
     for (int32_t t = once_most; t >= once_least && (n + t - 1) / t <= 32; --t) {
         const double cost = once_steps(n, t, n, 12.4 * n, 19, 17);
-        if (cost < least_cost)
-            least_cost = cost, best = t;
+        if (cost < least_cost) {
+            least_cost = cost;
+            best = t;
+        }
     }
     return best;
 }
