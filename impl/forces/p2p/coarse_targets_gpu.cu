@@ -3,13 +3,13 @@
 // pairs are summed in double, as the CPU sums those of all targets of such a group.
 //
 // Looked for and summed beside the units, which know nothing of them: what these give such a target is left
-// out where slots are gathered. Ordinary groups have none. Where the targets are the sources, their warps compare
-// one number a target, its place along a slanted line, with those of its neighbours in target order; where numbers
-// are close, that along another line, too; and only where both are, places. Of other targets (some particles,
-// points, sources of other ranks) each looks at the leaves of its group's list that come near it. Sums: a block shares the sources of a group's list, two
-// targets of a warp at a time, parts added in order. Cells stay in single precision.
-// Cost: a read of the targets' places, 24 B each; other targets read the boxes of their list, 48 B a leaf; 32 pairs
-// of a coarse target in 33 cycles of the FP64 pipe.
+// out where slots are gathered. Ordinary groups have none. Where the targets are the sources, a warp compares one
+// number a target, its place along a slanted line, with those of its neighbours in target order; where numbers are
+// close, that along another line, too; and only where both are, places. Of other targets (some particles, points,
+// sources of other ranks) each looks at the leaves of its group's list that come near it. Sums: a block shares the
+// sources of a group's list, two targets of a warp at a time, parts added in order. Cells stay in single precision.
+// Cost: a read of the targets' places, 24 B each; other groups read the boxes of their list, 48 B a leaf; 32 pairs of
+// a coarse target in 33 cycles of the FP64 pipe.
 #include "forces/field_gpu.cuh"
 #include "forces/p2p/pair_exact_gpu.cuh"
 #include "forces/source_tiles_gpu.cuh"
@@ -180,7 +180,8 @@ __device__ bool is_coarse(const EvaluationView& v, const Rule& rule, const Group
     if (rule.potential && loses_itself(place, length, rule.one_plummer, sources))
         return true;
     if constexpr (same_places)
-        return close && too_coarse(place, neighbour_gap({v.target_x, v.target_y, v.target_z, v.target_count}, k), length);
+        return close &&
+               too_coarse(place, neighbour_gap({v.target_x, v.target_y, v.target_z, v.target_count}, k), length);
     else
         return close;
 }
@@ -194,9 +195,8 @@ __device__ unsigned coarse_bits(const EvaluationView& v, const Rule& rule, const
     const int lane = lane_of_thread();
     const int32_t k = base + lane;
     const bool ask_each = rule.potential && rule.softened; // whether it loses itself
-    const bool coarse =
-        k < count && (frame.all_coarse || ((close || ask_each) && is_coarse<same_places>(v, rule, frame,
-                                                                                         int64_t{frame.first} + k, close)));
+    const auto is_one = [&] { return is_coarse<same_places>(v, rule, frame, int64_t{frame.first} + k, close); };
+    const bool coarse = k < count && (frame.all_coarse || ((close || ask_each) && is_one()));
     return coarse ? 1u << (k >> GroupFrame::coarse_shift(frame.count)) : 0u;
 }
 
