@@ -19,7 +19,8 @@
 
 #include "forces/body.hpp"
 
-GRAFT_BODIES_BEGIN
+GRAFT_BEFORE_BODIES();
+namespace graft::forces GRAFT_OF_TARGET {
 
 template <class Real>
 struct CellVector {
@@ -122,5 +123,6 @@ struct CellTerms {
     }
 };
 
-GRAFT_BODIES_END
+} // namespace graft::forces GRAFT_OF_TARGET
+GRAFT_AFTER_BODIES();
 #endif

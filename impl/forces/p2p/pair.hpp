@@ -18,7 +18,8 @@
 #include "forces/body.hpp"
 #include "forces/softening.hpp"
 
-GRAFT_BODIES_BEGIN
+GRAFT_BEFORE_BODIES();
+namespace graft::forces GRAFT_OF_TARGET {
 
 template <class Real>
 struct PairSum {
@@ -130,5 +131,6 @@ GRAFT_BODY void add_pair(const Ops ops, Real dx, Real dy, Real dz, Real q, Real 
         sum.potential = ops.add(sum.potential, pair.potential);
 }
 
-GRAFT_BODIES_END
+} // namespace graft::forces GRAFT_OF_TARGET
+GRAFT_AFTER_BODIES();
 #endif
