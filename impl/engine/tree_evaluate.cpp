@@ -230,7 +230,7 @@ void TreeForce::State::evaluate_group(const Job& job, int32_t cell, const CellFi
     const settings::Settings& settings = job.settings;
     const int64_t g = targets.cells()[cell].group;
     const lists::Group& group = targets.groups()[g];
-    if (remote) // branches that were accepted as a whole have been summed in the first pass
+    if (remote && !has_hierarchy(job)) // branches that were accepted as a whole have been summed in the first pass
         lists.near.resize_keep(std::remove_if(lists.near.begin(), lists.near.end(),
                                               [&](int32_t node) { return node < forest.top_end; }) -
                                lists.near.begin());

@@ -61,10 +61,12 @@ int64_t TargetWalk::bytes() const {
     return sum;
 }
 
-/// Whether cells above the groups have polynomials, which the groups inherit. Over ranks, and where a tree is to
-/// give the bits that it gives over ranks, groups have polynomials of their own alone; so do images of groups.
+/// Whether cells above the groups have polynomials, which the groups inherit. Groups alone have them where a tree is
+/// to give the bits that it gives over ranks, in a periodic box (images of groups), and over ranks at points, which may
+/// stand anywhere, and where groups are summed while others are not known.
 bool TreeForce::State::has_hierarchy(const Job& job) const {
-    return job.comm.alone() && job.problem.periodic == nullptr && forces::inherits(job.settings) &&
+    const bool own_places = job.settings.exchange == settings::Exchange::push && !job.problem.points;
+    return (job.comm.alone() || own_places) && job.problem.periodic == nullptr && forces::inherits(job.settings) &&
            forces::why_not_local(job.settings, cell_variant(job).per_particle, forces::LocalPlace::cpu) == nullptr;
 }
 
@@ -220,7 +222,7 @@ void TreeForce::State::evaluate_cells(const Job& job, int64_t begin, int64_t end
     job.workspaces.full.prepare(job.executor.threads);
     lists::bound_cells(targets.groups(), targets.cells());
     if (hierarchy)
-        walk.nodes.fill(job.executor, forest.moments, forest.tree.node_count());
+        walk.nodes.fill(job.executor, forest.moments, forest.criterion, forest.tree.node_count());
     while (static_cast<int>(walk.threads.size()) < job.executor.threads)
         walk.threads.emplace_back(walk.memory);
     for (WalkThread& thread : walk.threads) {
@@ -230,8 +232,12 @@ void TreeForce::State::evaluate_cells(const Job& job, int64_t begin, int64_t end
     walk.tasks.clear(), walk.next.clear();
     walk.upper_count = 0;
     Inherited& root = walk.next_upper();
-    if (forest.tree.node_count() > 0)
-        root.left.push_back(lists::all_of(lists::walk_input(forest.tree, forest.criterion)));
+    const lists::WalkInput input = lists::walk_input(forest.tree, forest.criterion);
+    if (hierarchy && !remote)
+        for (int32_t k = 0; k < forest.own_roots(); ++k)
+            root.left.push_back(lists::root_at(input, k));
+    else if (forest.tree.node_count() > 0)
+        root.left.push_back(lists::all_of(input));
     share_out(job, hierarchy ? 0 : static_cast<int32_t>(begin),
               static_cast<int32_t>(hierarchy ? targets.cells().size() : end), 0);
     walk_upper<T>(job);

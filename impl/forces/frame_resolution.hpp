@@ -17,10 +17,10 @@ namespace graft::forces {
 /// Smallest distance in frame units that single precision is trusted with.
 inline constexpr double frame_resolution = 0x1p-14;
 
-/// Whether a target whose nearest neighbour is at `gap` needs double; `softening`: its length (0: none),
-/// below which distances do not matter.
-GRAFT_HD inline bool too_coarse(const Frame& frame, double gap, double softening) {
-    return geometry::larger(gap, softening) * frame.scale < frame_resolution;
+/// Whether a target whose nearest neighbour is at `gap` needs double. Softening hides no distance: within it the
+/// force grows with the distance, and a heavy neighbour's may be all there is.
+GRAFT_HD inline bool too_coarse(const Frame& frame, double gap) {
+    return gap * frame.scale < frame_resolution;
 }
 
 /// Whether what a target adds to its own sum of potentials (softening.hpp), and what the caller takes off

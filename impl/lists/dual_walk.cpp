@@ -2,6 +2,10 @@
 // See dual_walk.hpp.
 #include "lists/dual_walk.hpp"
 
+#include "lists/error_reach.hpp"
+#include "lists/node_criterion.hpp"
+
+#include <algorithm>
 #include <cmath>
 
 #undef HWY_TARGET_INCLUDE
@@ -182,15 +186,22 @@ CellFarLimit::CellFarLimit(const Target& target, int order, int degree)
         allowed *= inverse;
 }
 
-void FarNodes::fill(const backend::Executor& executor, const moments::Moments& m, int64_t nodes) {
+void FarNodes::fill(const backend::Executor& executor, const moments::Moments& m, const Criterion& criterion,
+                    int64_t nodes) {
+    const int64_t own = m.spread.size();
     for (core::Buffer<double>* values : {&magnitude, &extent, &radius}) {
         values->resize(nodes + Criterion::padding);
         std::fill(values->begin() + nodes, values->end(), 0.0);
     }
     executor.for_each(nodes, [&](int64_t k) {
         magnitude[k] = m.magnitude[k];
-        radius[k] = m.radius[k];
-        extent[k] = m.magnitude[k] > 0 ? std::sqrt(m.spread[k] / m.magnitude[k]) : 0;
+        if (k < own) {
+            radius[k] = m.radius[k];
+            extent[k] = m.magnitude[k] > 0 ? std::sqrt(m.spread[k] / m.magnitude[k]) : 0;
+        } else {
+            radius[k] = std::min(m.radius[k], closest_ratio * criterion.b[k]);
+            extent[k] = extent_of_reach(m.order, m.magnitude[k], criterion.a[k], radius[k]);
+        }
     });
 }
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "backend/executor.hpp"
+#include "lists/criterion.hpp"
 #include "lists/walk.hpp"
 #include "moments/moments.hpp"
 
@@ -29,13 +30,19 @@ struct Undecided {
 inline Undecided all_of(const WalkInput& input) {
     return {input.root, 1, static_cast<uint8_t>(input.root_terminal ? 1 : 0), 0};
 }
+/// One of several.
+inline Undecided root_at(const WalkInput& input, int32_t node) {
+    return {node, 1, static_cast<uint8_t>(input.links[node].child_count == 0 ? 1 : 0), 0};
+}
 
 /// What the far test reads of the nodes, beside their centres.
 struct FarNodes {
     explicit FarNodes(core::Memory& memory)
         : magnitude(memory, "node |charges|"), extent(memory, "node extents"), radius(memory, "node radii") {}
-    /// extent: root mean square distance of the charge from the centre.
-    void fill(const backend::Executor& executor, const moments::Moments& moments, int64_t nodes);
+    /// extent: root mean square distance of the charge from the centre. Of nodes from other ranks it and the radius
+    /// are those that the error criterion was made of, or a little larger.
+    void fill(const backend::Executor& executor, const moments::Moments& moments, const Criterion& criterion,
+              int64_t nodes);
     core::Buffer<double> magnitude, extent, radius; // with Criterion::padding
 };
 

@@ -24,6 +24,17 @@ GRAFT_HD inline double error_reach(int order, double magnitude, double spread, d
     return pow(spread, root) * pow(radius, (order - 1) * root);
 }
 
+/// sqrt(spread / magnitude), at most the radius, from error_reach() of a node without softening: what other ranks send.
+/// Of one with Plummer lengths it is larger than that. Logarithms, since powers leave double in very small or large
+/// units.
+inline double extent_of_reach(int order, double magnitude, double reach, double radius) {
+    if (!(magnitude > 0 && reach > 0 && radius > 0))
+        return 0;
+    const double s = (order + 3) * std::log(reach), m = std::log(magnitude), r = std::log(radius);
+    const double extent = std::exp(order == 0 ? s - m : 0.5 * (s - m - (order - 1) * r));
+    return extent < radius ? extent : radius;
+}
+
 /// f_g of a group whose acceleration is about `size`: a node's error may be accuracy * size.
 GRAFT_HD inline double error_factor(int order, double accuracy, double size) {
     return size > 0 ? pow(accuracy * size, -1.0 / (order + 3)) : 1e30;

@@ -154,6 +154,24 @@ __global__ void mark_nodes(CutInput in, uint8_t* start) {
     }
 }
 
+__global__ void part_strays(CutInput in, const double* x, const double* y, const double* z, int64_t targets,
+                            uint8_t* start) {
+    const int64_t t = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (backend::stopped(in.status) || t >= targets)
+        return;
+    const double at[3] = {x[t], y[t], z[t]};
+    bool outside = false;
+    for (int a = 0; a < in.dimension; ++a) {
+        const double offset = at[a] - in.counts->root_lower[a];
+        outside = outside || !(offset >= 0 && offset <= in.counts->root_edge);
+    }
+    if (!outside)
+        return;
+    start[t] = 1;
+    if (t + 1 < targets)
+        start[t + 1] = 1;
+}
+
 /// A warp per group: box and largest softening. Both are exact, whatever the order.
 __global__ void bound(const int32_t* first, const int32_t* count, int64_t n, const double* x, const double* y,
                       const double* z, const double* softening, Group* groups, int64_t capacity,
@@ -202,13 +220,19 @@ __global__ void bound(const int32_t* first, const int32_t* count, int64_t n, con
 
 } // namespace
 
-void mark_groups(backend::Queue& queue, const CutInput& input, int64_t targets, uint8_t* start) {
-    GRAFT_CUDA(cudaMemsetAsync(start, 0, static_cast<size_t>(targets), queue.stream()));
+void mark_groups(backend::Queue& queue, const CutInput& input, const DeviceTargets& targets, uint8_t* start) {
+    GRAFT_CUDA(cudaMemsetAsync(start, 0, static_cast<size_t>(targets.n), queue.stream()));
     mark_roots<<<1, 1, 0, queue.stream()>>>(input, start);
     GRAFT_CUDA_LAUNCHED("groups at the roots");
     mark_nodes<<<backend::blocks_for(input.node_capacity, 128), 128, 0, queue.stream()>>>(input, start);
     GRAFT_CUDA_LAUNCHED("groups below the nodes");
     queue.launches += 2;
+    if (!input.beyond_cells)
+        return;
+    part_strays<<<backend::blocks_for(targets.n, 256), 256, 0, queue.stream()>>>(
+        input, targets.x, targets.y, targets.z, targets.n, start);
+    GRAFT_CUDA_LAUNCHED("groups of strays");
+    ++queue.launches;
 }
 
 void bound_groups(backend::Queue& queue, const int32_t* first, DeviceTargets& targets) {

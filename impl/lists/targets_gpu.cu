@@ -69,6 +69,7 @@ CutInput cut_input(backend::Queue& queue, const tree::DeviceTree& tree, const in
             group_size,
             tree.options.dimension,
             tree.options.has_range,
+            tree.options.root_of_most,
             tree.options.key_begin,
             tree.options.key_end};
 }
@@ -83,7 +84,7 @@ void cut_targets(backend::Queue& queue, TargetWork& work, const CutInput& input,
     GRAFT_CUDA(cudaMemsetAsync(targets.group_count.data(), 0, sizeof(int32_t), queue.stream()));
     if (n == 0)
         return;
-    mark_groups(queue, input, n, work.start.data());
+    mark_groups(queue, input, targets, work.start.data());
     backend::select_flagged(queue, work.start.data(), work.first.data(), targets.group_count.data(), n);
     bound_groups(queue, work.first.data(), targets);
 }

@@ -35,7 +35,7 @@ __device__ inline bool is_coarse(const DirectInput& input, const Frame& frame, i
         gap = geometry::smaller(gap, nearest);
     const bool softened = kind != DevicePair::constant || input.plummer;
     const double length = !softened ? 0 : at.softening != nullptr ? at.softening[k] : input.length;
-    return too_coarse(frame, gap, length) ||
+    return too_coarse(frame, gap) ||
            (with_potential && loses_itself(frame, length, kind == DevicePair::constant, input.sources.n));
 }
 

@@ -23,8 +23,6 @@ bool is_coarse(const Frame& frame, const lists::TargetSet& set, const lists::Gro
         const double own = !softened ? 0 : variant.per_particle ? set.softening()[k] : length;
         if (variant.potential && loses_itself(frame, own, one_plummer, sources))
             return true;
-        if (!too_coarse(frame, 0, own)) // however close a source is
-            continue;
         targets.add(set.x()[k], set.y()[k], set.z()[k]);
         if (!targets.full())
             continue;

@@ -150,18 +150,13 @@ __device__ bool has_near_source(const EvaluationView& v, const NearLeaves& leave
     return found;
 }
 
-/// Of targets that are not the sources: lanes whose target base + lane has a source closer than the frame resolves,
-/// that its softening does not hide.
-__device__ unsigned with_near_source(const EvaluationView& v, const Rule& rule, const GroupFrame& frame,
-                                     const NearLeaves& leaves, int64_t g, int32_t base) {
-    const int32_t mine = base + lane_of_thread();
+/// Of targets that are not the sources: lanes whose target base + lane has a source closer than the frame resolves.
+__device__ unsigned with_near_source(const EvaluationView& v, const GroupFrame& frame, const NearLeaves& leaves,
+                                     int64_t g, int32_t base) {
     const int64_t first = int64_t{frame.first} + base;
-    const double length = !rule.softened || mine >= frame.count ? 0.0
-                          : rule.each                          ? v.target_softening[first + lane_of_thread()]
-                                                               : v.length;
     unsigned found = 0;
-    for (unsigned left = __ballot_sync(whole_warp, mine < frame.count && length * frame.scale < frame_resolution);
-         left != 0; left &= left - 1) {
+    for (unsigned left = __ballot_sync(whole_warp, base + lane_of_thread() < frame.count); left != 0;
+         left &= left - 1) {
         const int of = __ffs(static_cast<int>(left)) - 1;
         found |= has_near_source(v, leaves, g, first + of, frame_resolution / frame.scale) ? 1u << of : 0u;
     }
@@ -181,7 +176,7 @@ __device__ bool is_coarse(const EvaluationView& v, const Rule& rule, const Group
         return true;
     if constexpr (same_places)
         return close &&
-               too_coarse(place, neighbour_gap({v.target_x, v.target_y, v.target_z, v.target_count}, k), length);
+               too_coarse(place, neighbour_gap({v.target_x, v.target_y, v.target_z, v.target_count}, k));
     else
         return close;
 }
@@ -229,7 +224,7 @@ __device__ unsigned coarse_by_sources(const EvaluationView& v, const Rule& rule,
     const NearLeaves leaves = leaves_near(v, g, frame_resolution / frame.scale);
     unsigned bits = 0;
     for (int32_t base = 0; base < count; base += 32) {
-        const unsigned near = with_near_source(v, rule, frame, leaves, g, base);
+        const unsigned near = with_near_source(v, frame, leaves, g, base);
         bits |= coarse_bits<false>(v, rule, frame, base, count, (near >> lane_of_thread() & 1) != 0);
     }
     return bits;

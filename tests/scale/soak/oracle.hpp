@@ -174,12 +174,20 @@ class Lattice {
             d[k] = scene_.sources.axis[k][j] - x[k];
             d[k] -= edge_[k] * std::round(d[k] / edge_[k]);
         }
+        add_size(sum, std::hypot(d[0], d[1], d[2]), law_.constant * scene_.charge[j]);
         for (int a = -images_[0]; a <= images_[0]; ++a)
             for (int b = -images_[1]; b <= images_[1]; ++b)
                 for (int c = -images_[2]; c <= images_[2]; ++c) {
                     const long double e[3] = {d[0] + a * edge_[0], d[1] + b * edge_[1], d[2] + c * edge_[2]};
                     add_pair(sum, e, scene_.charge[j], own, most);
                 }
+    }
+
+    /// A pair and its images cancel where it is at one place; rounded it is as one at the distance of the images.
+    void add_size(Exact& sum, long double r, long double q) const {
+        const long double d = std::max(r, std::min({edge_[0], edge_[1], edge_[2]}));
+        sum.phi_size += std::abs(q / d);
+        sum.a_size += std::abs(q / d / d);
     }
 
     void add_pair(Exact& sum, const long double (&e)[3], double charge, bool own, long double most) const {

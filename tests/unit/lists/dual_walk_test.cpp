@@ -4,6 +4,7 @@
 #include "scene.hpp"
 
 #include "lists/dual_walk.hpp"
+#include "lists/error_reach.hpp"
 #include "lists/target_cells.hpp"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ struct DualScene : Scene {
             moments.radius[k] = p.radius[static_cast<size_t>(k)];
             moments.spread[k] = 0.3 * moments.magnitude[k] * moments.radius[k] * moments.radius[k];
         }
-        nodes.fill(executor, moments, count);
+        nodes.fill(executor, moments, criterion, count);
         stack.resize(dual_walk_stack(criterion.levels));
     }
     WalkInput input() const { return walk_input(tree, criterion); }
@@ -181,6 +182,21 @@ TEST(DualWalk, FromTheRootListsAreThoseOfOtherWalks) {
     EXPECT_EQ(far.size(), 0);
     expect_equal(near, scene.lists.nodes);
     expect_equal(leaves, scene.lists.leaves);
+}
+
+/// What a rank makes of the criterion of another's nodes: their extents, in any unit.
+TEST(FarNodes, ExtentsComeBackFromTheReach) {
+    for (int p = 0; p <= 4; ++p)
+        for (const double unit : {1e-60, 1e-20, 1.0, 1e60})
+            for (const double mass : {1e-100, 1.0, 1e100})
+                for (const double share : {1.0, 0.6, 1e-3}) {
+                    const double radius = 3 * unit, extent = share * radius;
+                    const double reach = error_reach(p, mass, mass * extent * extent, radius, false, 0, 0);
+                    EXPECT_NEAR(extent_of_reach(p, mass, reach, radius) / extent, 1, 1e-9)
+                        << "order " << p << ", unit " << unit << ", mass " << mass;
+                }
+    EXPECT_EQ(extent_of_reach(2, 0, 1, 1), 0);
+    EXPECT_EQ(extent_of_reach(2, 1, 100, 2), 2); // not beyond the radius
 }
 
 } // namespace
