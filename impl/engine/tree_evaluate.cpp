@@ -194,7 +194,7 @@ int64_t TreeForce::State::pairs_in_double(const Job& job, const lists::Group& gr
     return sources;
 }
 
-/// Adds what acts on a group from beyond the distance that T serves in the group's frame: leaves from
+/// Adds what acts on a group from distances that T does not serve in the group's frame: leaves from
 /// `leaf_begin` on, cells from `node_begin` on, in double and in a frame that reaches all of them. Returns
 /// the number of sources in the leaves.
 template <typename T>
@@ -218,6 +218,16 @@ int64_t TreeForce::State::sum_beyond(const Job& job, int64_t g, const int32_t* l
     work.store(frame, group.count, variant.potential, true, job.field,
                [&](int64_t k) { return group.first + k; });
     return sources;
+}
+
+/// Whether the centre of a cell is closer to the box of a group than `least` along every axis: small cells beside a
+/// group that is wide.
+bool TreeForce::State::is_nearer(int32_t node, const geometry::Box& box, double least) const {
+    const double at[3] = {forest.moments.cx[node], forest.moments.cy[node], forest.moments.cz[node]};
+    bool nearer = true;
+    for (int a = 0; a < 3; ++a)
+        nearer &= at[a] - box.upper[a] < least && box.lower[a] - at[a] < least;
+    return nearer;
 }
 
 /// The sums of a group, from its lists. `full` serves groups that T's frames are too coarse for, and what is beyond their range.
@@ -245,13 +255,17 @@ void TreeForce::State::evaluate_group(const Job& job, int32_t cell, const CellFi
         screened ? periodic->frame<T>(group.target.box, nearest, reach)
                  : forces::make_frame<T>(group.target.box, nearest, 0, sizeof(T) == 8 ? softening : 0);
     int32_t *leaf_mid = leaf_end, *node_mid = node_end; // where those begin that T does not serve
-    if (const double served = forces::served_distance<T>(frame, softening); !screened && reach >= served) {
-        const auto beyond = [&](int32_t node) {
-            return forest.tree.boxes[node].furthest(group.target.box.lower) >= served;
-        };
+    const double served = screened ? std::numeric_limits<double>::infinity() : forces::served_distance<T>(frame, softening);
+    const auto beyond = [&](int32_t node) {
+        return forest.tree.boxes[node].furthest(group.target.box.lower) >= served;
+    };
+    if (reach >= served)
         leaf_mid = lists::put_far_last(leaf_begin, leaf_end, beyond);
-        node_mid = lists::put_far_last(node_begin, node_end, beyond);
-    }
+    if (const double least = sizeof(T) == 4 && !screened ? forces::frame_resolution / frame.scale : 0;
+        reach >= served || least > 0)
+        node_mid = lists::put_far_last(node_begin, node_end, [&](int32_t node) {
+            return is_nearer(node, group.target.box, least) || (reach >= served && beyond(node));
+        });
     const double length = settings.softening_length * frame.scale;
     const forces::Screening screening =
         periodic != nullptr ? periodic->screening(frame.scale) : forces::Screening();

@@ -114,6 +114,7 @@ struct TreeForce::State {
     void evaluate(const Job& job, int64_t begin, int64_t end, bool remote);
     template <typename T>
     void evaluate_group(const Job& job, int32_t cell, const CellField& above, bool remote, int thread);
+    bool is_nearer(int32_t node, const geometry::Box& box, double least) const;
     bool has_close(const forces::CloseTargets& close, const int32_t* begin, const int32_t* end) const;
     int64_t pairs_in_double(const Job& job, const lists::Group& group, const int32_t* entry_begin,
                             const int32_t* entry_end, double nearest, double softening, const forces::PairVariant& variant, bool add,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tight boxes of all nodes on the device, without a loop over levels.
 //
-// Leaves from their particles, a thread each; 32 leaves in a row make a chunk, 32 chunks the next level's,
+// Leaves from their particles, a thread each, a warp where a key has more than a leaf holds; 32 leaves in a row make a chunk, 32 chunks the next level's,
 // three levels in all, the last block to arrive doing the next level. An inner node is a row of leaves: its
 // box is that of the leaves up to the next chunk, of chunks, of chunks of chunks, and the same down again, a
 // warp a node. Smallest and largest values are exact in any order, but for the sign of a zero, which is the
@@ -58,16 +58,49 @@ __device__ void check_depth(const Bound& b, int32_t count, const Box& box) {
     }
 }
 
-/// The box of leaf k from its particles, wherever they are.
+/// The box of leaf k from its particles, wherever they are; not of a long one.
 __device__ Box bound_leaf(const Bound& b, int32_t k, const double* x, const double* y, const double* z) {
     const int32_t begin = b.leaf_start[k], end = b.leaf_start[k + 1];
     Box box;
+    if (end - begin > b.leaf)
+        return box;
 #pragma unroll 4
     for (int32_t i = begin; i < end; ++i)
         box.include(x[i], y[i], z[i]);
     b.leaf_boxes[k] = box;
-    check_depth(b, end - begin, box);
     return box;
+}
+
+/// Of particles that have one key (a warp): their place, or soon a box of several, where there are several.
+__device__ Box bound_key(const Bound& b, int32_t begin, int32_t end) {
+    Box box;
+    box.include(b.x[begin], b.y[begin], b.z[begin]);
+    for (int32_t i = begin; i < end && !__any_sync(~0u, box.longest_edge() >= device::smallest_edge); i += 4 * 32)
+#pragma unroll
+        for (int r = 0; r < 4; ++r) {
+            const int32_t k = min(i + 32 * r + static_cast<int32_t>(threadIdx.x % 32), end - 1);
+            box.include(b.x[k], b.y[k], b.z[k]);
+        }
+    box = reduce_lanes<32>(box);
+    for (int a = 0; a < 3; ++a) {
+        box.lower[a] = __shfl_sync(~0u, box.lower[a], 0);
+        box.upper[a] = __shfl_sync(~0u, box.upper[a], 0);
+    }
+    return box;
+}
+
+/// The boxes of the warp's long leaves, those that a key has more particles than a leaf: a lane has leaf k, if
+/// `there`. All of them may be in one.
+__device__ void bound_long_leaves(const Bound& b, bool there, int32_t k, Box& box) {
+    const int32_t begin = there ? b.leaf_start[k] : 0, end = there ? b.leaf_start[k + 1] : 0;
+    for (unsigned left = __ballot_sync(~0u, end - begin > b.leaf); left != 0; left &= left - 1) {
+        const int of = __ffs(static_cast<int>(left)) - 1;
+        const Box all = bound_key(b, __shfl_sync(~0u, begin, of), __shfl_sync(~0u, end, of));
+        if (static_cast<int>(threadIdx.x % 32) != of)
+            continue;
+        box = b.leaf_boxes[k] = all;
+        check_depth(b, end - begin, all);
+    }
 }
 
 /// A warp makes chunk `at` of 32 boxes, one a lane, and if it is the last of 32 warps, the chunk of theirs.
@@ -111,7 +144,9 @@ __global__ void __launch_bounds__(threads) bound_leaves(const Bound b) {
     const int32_t at = k / chunk;
     if (at * chunk >= leaves)
         return;
-    raise_chunk(b, k < leaves ? bound_leaf(b, k, b.x, b.y, b.z) : Box{}, at, leaves);
+    Box box = k < leaves ? bound_leaf(b, k, b.x, b.y, b.z) : Box{};
+    bound_long_leaves(b, k < leaves, k, box);
+    raise_chunk(b, box, at, leaves);
 }
 
 /// The same where leaves are short: the warp, which is the block, reads its 32 leaves first.
@@ -132,6 +167,7 @@ __global__ void __launch_bounds__(32) bound_leaves_in_rows(const Bound b) {
                          rows.column(2, row, begin));
     else if (there)
         box = bound_leaf(b, k, b.x, b.y, b.z);
+    bound_long_leaves(b, there, k, box);
     raise_chunk(b, box, at, leaves);
 }
 

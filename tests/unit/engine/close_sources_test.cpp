@@ -74,12 +74,13 @@ double worst(const Results& found, const Results& right, const std::vector<char>
     return worst;
 }
 
-/// Both single precisions, all pairs and the tree, without softening and with one as short as the pairs.
+/// Both single precisions, all pairs and the tree, without softening, with one as short as the pairs and one within which
+/// a pair's force is rounded to more than it is.
 template <typename Check>
 void for_settings(const Check& check) {
     for (const settings::Precision precision : {settings::Precision::fp32, settings::Precision::mixed})
         for (const settings::Method method : {settings::Method::direct, settings::Method::tree})
-            for (const double length : {0.0, apart}) {
+            for (const double length : {0.0, apart, 1e-3}) {
                 settings::Settings settings;
                 settings.precision = precision, settings.method = method, settings.theta = 0.3;
                 settings.softening = settings::Softening::plummer, settings.softening_length = length;
@@ -90,7 +91,11 @@ void for_settings(const Check& check) {
 }
 
 // A cube's field is small in its middle: targets without a partner have the tree's error.
-constexpr double allowed = 3e-2, allowed_pair = 1e-4;
+constexpr double allowed = 3e-2;
+/// Of targets that have one: it is the field, but within long softening.
+double allowed_pair(double length) {
+    return length > apart ? 2e-3 : 1e-4;
+}
 
 TEST(CloseSources, OfChosenTargets) {
     const Pairs pairs = make_pairs(1600, 1);
@@ -106,7 +111,7 @@ TEST(CloseSources, OfChosenTargets) {
             choice.as_list = list;
             const Results found =
                 testing::compute_over(1, pairs.all, testing::all_on(pairs.all, 0), settings, choice);
-            EXPECT_LT(worst(found, right, paired), allowed_pair) << (list ? "list" : "mask");
+            EXPECT_LT(worst(found, right, paired), allowed_pair(length)) << (list ? "list" : "mask");
             EXPECT_LT(worst(found, right, choice.active), allowed) << (list ? "list" : "mask");
         }
     });
@@ -126,7 +131,7 @@ TEST(CloseSources, OfPoints) {
             choice.point_owners = testing::scattered(points, ranks);
             const Results found =
                 testing::compute_over(ranks, sources, testing::slabs(sources, ranks), settings, choice);
-            EXPECT_LT(worst(found, exact(sources, points, length), {}), allowed_pair) << ranks << " ranks";
+            EXPECT_LT(worst(found, exact(sources, points, length), {}), allowed_pair(length)) << ranks << " ranks";
         });
 }
 
@@ -142,7 +147,7 @@ TEST(CloseSources, OnAnotherRank) {
     for_settings([&](const settings::Settings& settings, double length) {
         const Results found = testing::compute_over(2, pairs.all, owners, settings),
                       right = exact(pairs.all, pairs.all, length);
-        EXPECT_LT(worst(found, right, paired), allowed_pair);
+        EXPECT_LT(worst(found, right, paired), allowed_pair(length));
         EXPECT_LT(worst(found, right, {}), allowed);
     });
 }
@@ -162,9 +167,33 @@ TEST(CloseSources, AcrossTheFaceOfACell) {
     for_settings([&](const settings::Settings& settings, double length) {
         const Results found = testing::compute_over(1, cloud, testing::all_on(cloud, 0), settings),
                       right = exact(cloud, cloud, length);
-        EXPECT_LT(worst(found, right, paired), allowed_pair);
+        EXPECT_LT(worst(found, right, paired), allowed_pair(length));
         EXPECT_LT(worst(found, right, {}), allowed);
     });
+}
+
+/// A small clump of sources that a wide group of points accepts as a cell: its distance from one of them is far below
+/// what single precision knows of places in the group.
+TEST(CloseSources, CellsBesideAWideGroup) {
+    Cloud sources = testing::make_cube(300, 6);
+    for (std::vector<double>* axis : {&sources.x, &sources.y, &sources.z})
+        for (double& at : *axis)
+            at *= 1e-16;
+    Cloud points;
+    test::add(points, -2e-7, -2e-8, -4e-7, 1);
+    test::add(points, -3e5, 1e6, 8e5, 1);
+    for (const settings::Precision precision : {settings::Precision::fp32, settings::Precision::mixed})
+        for (const settings::MacType mac : {settings::MacType::edge, settings::MacType::error}) {
+            settings::Settings settings;
+            settings.precision = precision, settings.mac = mac, settings.leaf = 4;
+            Choice choice;
+            choice.points = &points;
+            choice.point_owners = testing::all_on(points, 0);
+            const Results found =
+                testing::compute_over(1, sources, testing::all_on(sources, 0), settings, choice);
+            EXPECT_LT(worst(found, exact(sources, points, 0), {}), 1e-5)
+                << "precision " << int(precision) << ", MAC " << int(mac);
+        }
 }
 
 } // namespace
