@@ -135,10 +135,12 @@ void TreeForce::State::inherit(const Job& job, int32_t cell, const Inherited& ab
     const lists::Target& target = targets.cells()[cell].target;
     WalkThread& lists = walk.threads[static_cast<size_t>(thread)];
     const double softening = variant.softened ? job.settings.softening_length : 0;
-    const forces::Frame frame = forces::make_frame<T>(target.box, 0, 0, sizeof(T) == 8 ? softening : 0);
+    const bool is_point = target.box.longest_edge() <= 0; // a box that says nothing of lengths
+    const forces::Frame frame =
+        is_point ? above.field.frame : forces::make_frame<T>(target.box, 0, 0, sizeof(T) == 8 ? softening : 0);
     own.field.inherit(above.field, variant.order, target.box, frame);
     own.left.clear();
-    if (!serves_all<T>(target.box, frame, softening)) { // what is far is the groups' own affair
+    if (is_point || !serves_all<T>(target.box, frame, softening)) { // what is far is the groups' own affair
         own.left.resize(above.left.size());
         std::copy(above.left.begin(), above.left.end(), own.left.begin());
         return;

@@ -196,5 +196,27 @@ TEST(CloseSources, CellsBesideAWideGroup) {
         }
 }
 
+/// More points at one place than a group takes, in units that make every distance tiny: the box of such a cell has no
+/// length to make a frame of.
+TEST(CloseSources, ManyPointsAtOnePlaceInSmallUnits) {
+    Cloud sources = testing::make_cube(3000, 7), points = testing::make_cube(200, 8);
+    for (int k = 0; k < 600; ++k)
+        test::add(points, 0.51, 0.49, 0.52, 1);
+    for (const double unit : {1e-28, 1.0, 1e25}) {
+        Cloud from = sources, at = points;
+        for (Cloud* cloud : {&from, &at})
+            for (std::vector<double>* axis : {&cloud->x, &cloud->y, &cloud->z})
+                for (double& x : *axis)
+                    x *= unit;
+        settings::Settings settings;
+        settings.group = 64, settings.order = 1;
+        Choice choice;
+        choice.points = &at;
+        choice.point_owners = testing::all_on(at, 0);
+        const Results found = testing::compute_over(1, from, testing::all_on(from, 0), settings, choice);
+        EXPECT_LT(worst(found, exact(from, at, 0), {}), 2e-2) << unit;
+    }
+}
+
 } // namespace
 } // namespace graft::engine
