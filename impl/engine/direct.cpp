@@ -85,17 +85,21 @@ void add_virial(const Pass& pass, const lists::Group& block, const geometry::Vec
     periodic::add_image_virial(shift, force, virial);
 }
 
+geometry::Box moved(geometry::Box box, const geometry::Vec3& shift) {
+    for (int a = 0; a < 3; ++a) {
+        box.lower[a] += shift[a];
+        box.upper[a] += shift[a];
+    }
+    return box;
+}
+
 /// The sources act on the block's targets, moved by `shift`.
 template <typename T>
 void direct_image(const Pass& pass, const lists::Group& block, const geometry::Vec3& shift, bool add,
                   double (*virial)[6], forces::Workspace<T>& work) {
     const lists::TargetSet& set = pass.set;
     const forces::ParticleArrays targets{set.x(), set.y(), set.z(), nullptr, set.softening(), set.count()};
-    geometry::Box box = block.target.box;
-    for (int a = 0; a < 3; ++a) {
-        box.lower[a] += shift[a];
-        box.upper[a] += shift[a];
-    }
+    const geometry::Box box = moved(block.target.box, shift);
     const periodic::PeriodicSum* periodic = pass.problem.periodic;
     const double nearest = nearest_length(pass.sources, box), reach = pass.box.furthest(box.lower);
     const forces::Frame frame = periodic != nullptr
@@ -120,16 +124,40 @@ void direct_image(const Pass& pass, const lists::Group& block, const geometry::V
                [&](int64_t k) { return set.origin()[block.first + k]; });
 }
 
+/// Whether single precision does not serve the targets, moved by `shift`.
+bool needs_double(const Pass& pass, const lists::Group& block, const geometry::Vec3& shift) {
+    const periodic::PeriodicSum* periodic = pass.problem.periodic;
+    const geometry::Box box = moved(block.target.box, shift);
+    const double nearest = nearest_length(pass.sources, box), reach = pass.box.furthest(box.lower);
+    const forces::Frame frame = periodic != nullptr ? periodic->frame<float>(box, nearest, reach)
+                                                    : forces::make_frame<float>(box, nearest, reach);
+    return (periodic == nullptr && forces::served_distance<float>(frame, pass.softening) == 0) ||
+           forces::is_coarse(frame, pass.set, block, shift, pass.variant, pass.settings.softening_length,
+                             pass.sources.count, [&](const forces::CloseTargets& targets) {
+                                 return targets.has_close(pass.sources, 0, pass.sources.count);
+                             });
+}
+
+/// In T, or in double where the targets need it.
 template <typename T>
-void direct_block(const Pass& pass, int64_t g, forces::Workspace<T>& work) {
+void image(const Pass& pass, const lists::Group& block, const geometry::Vec3& shift, bool add, double (*virial)[6],
+           forces::Workspace<T>& work, forces::Workspace<double>& full) {
+    if (sizeof(T) == sizeof(double) || needs_double(pass, block, shift))
+        direct_image(pass, block, shift, add, virial, full);
+    else
+        direct_image(pass, block, shift, add, virial, work);
+}
+
+template <typename T>
+void direct_block(const Pass& pass, int64_t g, forces::Workspace<T>& work, forces::Workspace<double>& full) {
     const lists::Group& block = pass.set.groups()[g];
     if (pass.problem.periodic == nullptr)
-        return direct_image(pass, block, {}, pass.add, nullptr, work);
+        return image(pass, block, {}, pass.add, nullptr, work, full);
     pass.problem.periodic->images(block.target.box, pass.box, work.images);
     bool add = pass.add;
     double virial[6] = {};
     for (const geometry::Vec3& shift : work.images) {
-        direct_image(pass, block, shift, add, &virial, work);
+        image(pass, block, shift, add, &virial, work, full);
         add = true;
     }
     std::copy_n(virial, 6, pass.image_virial.data() + 6 * g);
@@ -141,31 +169,13 @@ void direct_block(const Pass& pass, int64_t g, forces::Workspace<T>& work) {
                     (*values)[pass.set.origin()[k]] = 0;
 }
 
-/// Images in a periodic box have no far clumps.
-bool needs_double(const Pass& pass, const lists::Group& block) {
-    if (pass.problem.periodic != nullptr)
-        return false;
-    const geometry::Box& box = block.target.box;
-    const double nearest = nearest_length(pass.sources, box);
-    const forces::Frame frame = forces::make_frame<float>(box, nearest, pass.box.furthest(box.lower));
-    return forces::served_distance<float>(frame, pass.softening) == 0 ||
-           forces::is_coarse(frame, pass.set, block, pass.variant, pass.settings.softening_length,
-                             pass.sources.count, [&](const forces::CloseTargets& targets) {
-                                 return targets.has_close(pass.sources, 0, pass.sources.count);
-                             });
-}
-
 template <typename T>
 void direct(const backend::Executor& executor, const Pass& pass, forces::AllWorkspaces& workspaces) {
     workspaces.of<T>().prepare(executor.threads);
     workspaces.full.prepare(executor.threads);
     executor.for_blocks(pass.set.group_count(), 1, [&](int64_t begin, int64_t end, int thread) {
-        for (int64_t g = begin; g < end; ++g) {
-            if (sizeof(T) == sizeof(double) || needs_double(pass, pass.set.groups()[g]))
-                direct_block(pass, g, workspaces.full[thread]);
-            else
-                direct_block(pass, g, workspaces.of<T>()[thread]);
-        }
+        for (int64_t g = begin; g < end; ++g)
+            direct_block(pass, g, workspaces.of<T>()[thread], workspaces.full[thread]);
     });
 }
 

@@ -180,15 +180,19 @@ bool TreeForce::State::has_close(const forces::CloseTargets& close, const int32_
 
 /// The pairs of a group that a frame in single precision does not serve, to the field: set, or added.
 /// Returns the number of sources.
-int64_t TreeForce::State::pairs_in_double(const Job& job, const lists::Group& group, const int32_t* entry_begin,
-                                          const int32_t* entry_end, double nearest, double softening,
+int64_t TreeForce::State::pairs_in_double(const Job& job, int64_t g, const int32_t* entry_begin,
+                                          const int32_t* entry_end, const forces::Frame& frame,
                                           const forces::PairVariant& variant, bool add,
                                           forces::Workspace<double>& work) {
-    const forces::Frame frame = forces::make_frame<double>(group.target.box, nearest, 0, softening);
-    work.targets.fill(target_arrays(), group.first, group.count, frame, variant);
+    const lists::Group& group = targets.groups()[g];
+    const periodic::PeriodicSum* const periodic = job.problem.periodic;
+    work.targets.fill(target_arrays(), group.first, group.count, place_of(g, frame), variant);
     int64_t sources = 0;
     gather(entry_begin, entry_end, frame, variant, job.settings.softening_length * frame.scale,
-           forces::sum_chunk(job.settings), forces::Screening(), work, sources);
+           forces::sum_chunk(job.settings), periodic != nullptr ? periodic->screening(frame.scale) : forces::Screening(),
+           work, sources);
+    if (!shifts.empty())
+        add_image_force(job, g, frame, work.targets.sums());
     work.store(frame, group.count, variant.potential, add, job.field,
                [&](int64_t k) { return group.first + k; });
     return sources;
@@ -272,11 +276,13 @@ void TreeForce::State::evaluate_group(const Job& job, int32_t cell, const CellFi
     work.targets.fill(target_arrays(), group.first, group.count, place_of(g, frame), variant);
     int64_t sources = 0;
     bool add = remote || !leads(g);
-    if (sizeof(T) == sizeof(float) && periodic == nullptr &&
+    if (sizeof(T) == sizeof(float) &&
         forces::is_coarse(
-            frame, targets, group, variant, settings.softening_length, job.problem.n,
-            [&](const forces::CloseTargets& close) { return has_close(close, leaf_begin, leaf_mid); })) {
-        sources = pairs_in_double(job, group, leaf_begin, leaf_mid, nearest, softening, variant, add, full);
+            frame, targets, group, shifts.empty() ? geometry::Vec3{} : shifts[g], variant, settings.softening_length,
+            job.problem.n, [&](const forces::CloseTargets& close) { return has_close(close, leaf_begin, leaf_mid); })) {
+        const forces::Frame wide = screened ? periodic->frame<double>(group.target.box, nearest, reach)
+                                            : forces::make_frame<double>(group.target.box, nearest, 0, softening);
+        sources = pairs_in_double(job, g, leaf_begin, leaf_mid, wide, variant, add, full);
         add = true;
     } else {
         gather(leaf_begin, leaf_mid, frame, variant, length, forces::sum_chunk(settings), screening, work, sources);

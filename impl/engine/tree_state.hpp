@@ -116,8 +116,8 @@ struct TreeForce::State {
     void evaluate_group(const Job& job, int32_t cell, const CellField& above, bool remote, int thread);
     bool is_nearer(int32_t node, const geometry::Box& box, double least) const;
     bool has_close(const forces::CloseTargets& close, const int32_t* begin, const int32_t* end) const;
-    int64_t pairs_in_double(const Job& job, const lists::Group& group, const int32_t* entry_begin,
-                            const int32_t* entry_end, double nearest, double softening, const forces::PairVariant& variant, bool add,
+    int64_t pairs_in_double(const Job& job, int64_t group, const int32_t* entry_begin, const int32_t* entry_end,
+                            const forces::Frame& frame, const forces::PairVariant& variant, bool add,
                             forces::Workspace<double>& work);
     template <typename T>
     int64_t sum_beyond(const Job& job, int64_t group, const int32_t* leaf_begin, const int32_t* leaf_end,

@@ -201,6 +201,14 @@ GRAFT_HD inline void open_node(const OwnNodes& own, const lists::Target* boxes, 
     to.wanted[k] = wanted ? (is_heap(own, node) ? 1 : static_cast<int32_t>(node.count)) : 0;
 }
 
+/// The expansion of a node.
+GRAFT_HD inline void copy_record(const char* from, int64_t node, const RankShape& shape, char* to, int64_t place) {
+    const auto* record = reinterpret_cast<const float*>(from + node * shape.record_bytes);
+    auto* const out = reinterpret_cast<float*>(to + place * shape.record_bytes);
+    for (int i = 0; i < shape.record_bytes / 4; ++i)
+        out[i] = record[i];
+}
+
 /// Writes a sent node, all but its particles.
 GRAFT_HD inline void put_node(const OwnNodes& own, const RankShape& shape, const Extraction& from, int32_t k,
                               const RankSections& to) {
@@ -230,10 +238,7 @@ GRAFT_HD inline void put_node(const OwnNodes& own, const RankShape& shape, const
         to.softening[place] = own.mac_softening[k];
         to.softening_square[place] = own.softening_square[k];
     }
-    const auto* record = reinterpret_cast<const float*>(own.records + int64_t{k} * shape.record_bytes);
-    auto* const out = reinterpret_cast<float*>(to.records + place * shape.record_bytes);
-    for (int i = 0; i < shape.record_bytes / 4; ++i)
-        out[i] = record[i];
+    copy_record(own.records, k, shape, to.records, place);
 }
 
 /// Writes particle number i of those that go with node k.
@@ -302,10 +307,7 @@ GRAFT_HD inline void take_node(const RankSections& from, const RankShape& shape,
         to.mac_softening[k] = from.softening[j];
         to.softening_square[k] = from.softening_square[j];
     }
-    const auto* record = reinterpret_cast<const float*>(from.records + int64_t{j} * shape.record_bytes);
-    auto* const out = reinterpret_cast<float*>(to.records + k * shape.record_bytes);
-    for (int i = 0; i < shape.record_bytes / 4; ++i)
-        out[i] = record[i];
+    copy_record(from.records, j, shape, to.records, k);
 }
 
 /// A node of the receiver's own, above the senders' roots: always opened.

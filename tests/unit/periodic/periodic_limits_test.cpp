@@ -89,6 +89,28 @@ TEST(PeriodicLimits, UnitsLeaveTheAccuracyOfSinglePrecision) {
         }
 }
 
+/// Pairs closer than single precision tells apart, within the box and across its faces.
+TEST(PeriodicLimits, ClosePairsInSinglePrecision) {
+    const PeriodicBox box;
+    Cloud cloud = random_charges(box, 300);
+    const size_t first = cloud.x.size();
+    for (size_t i = 0; i < 40; ++i) {
+        const bool across = i % 2 != 0;
+        add(cloud, across ? 1e-8 : cloud.x[i], cloud.y[i], cloud.z[i] + 1e-4, 1);
+        add(cloud, across ? 1 - 2e-8 : cloud.x[i] + 3e-8, cloud.y[i], cloud.z[i] + 1e-4, -1);
+    }
+    for (const Method method : {Method::direct, Method::tree}) {
+        const Results exact = compute_periodic(cloud, periodic_settings(box, method));
+        for (const Precision precision : {Precision::fp32, Precision::mixed}) {
+            const Results r = compute_periodic(cloud, periodic_settings(box, method, precision));
+            for (size_t i = first; i < cloud.x.size(); ++i)
+                EXPECT_NEAR(r.ax[i] / exact.ax[i], 1, 1e-5) << "particle " << i << ", method " << int(method);
+            for (size_t k = 0; k < 6; ++k)
+                EXPECT_NEAR(r.virial[k], exact.virial[k], 1e-5 * std::abs(exact.virial[0])) << k;
+        }
+    }
+}
+
 /// A pair at distance zero loses its erf part, whatever the unit of length.
 TEST(PeriodicLimits, UnitsLeaveThePotentialOfHeaps) {
     const auto heap = [](double edge, Method method, Precision precision) {
