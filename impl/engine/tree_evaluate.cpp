@@ -251,7 +251,9 @@ void TreeForce::State::evaluate_group(const Job& job, int32_t cell, const CellFi
     int32_t *const leaf_begin = lists.leaves.begin(), *const leaf_end = lists.leaves.end();
     int32_t *const node_begin = lists.near.begin(), *const node_end = lists.near.end();
     const double reach = forest.tree.boxes[forest.criterion.root].furthest(group.target.box.lower);
-    const double nearest = nearest_length(group, lists);
+    double nearest = nearest_length(group, lists);
+    if (nearest == 0 && group.target.box.longest_edge() <= 0 && !above.empty) // all that acts is far
+        nearest = 1 / above.frame.scale;
     const double softening = longest_softening(job, group, variant);
     const periodic::PeriodicSum* const periodic = job.problem.periodic;
     const bool screened = periodic != nullptr && periodic->screened();

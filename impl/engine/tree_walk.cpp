@@ -224,7 +224,8 @@ void TreeForce::State::evaluate_cells(const Job& job, int64_t begin, int64_t end
     job.workspaces.full.prepare(job.executor.threads);
     lists::bound_cells(targets.groups(), targets.cells());
     if (hierarchy)
-        walk.nodes.fill(job.executor, forest.moments, forest.criterion, forest.tree.node_count());
+        walk.nodes.fill(job.executor, forest.moments, forest.criterion, job.settings.theta,
+                        forest.tree.node_count());
     while (static_cast<int>(walk.threads.size()) < job.executor.threads)
         walk.threads.emplace_back(walk.memory);
     for (WalkThread& thread : walk.threads) {

@@ -187,8 +187,9 @@ CellFarLimit::CellFarLimit(const Target& target, int order, int degree)
 }
 
 void FarNodes::fill(const backend::Executor& executor, const moments::Moments& m, const Criterion& criterion,
-                    int64_t nodes) {
+                    double theta, int64_t nodes) {
     const int64_t own = m.spread.size();
+    const double ratio = std::min(theta, closest_ratio); // radius / b
     for (core::Buffer<double>* values : {&magnitude, &extent, &radius}) {
         values->resize(nodes + Criterion::padding);
         std::fill(values->begin() + nodes, values->end(), 0.0);
@@ -199,7 +200,7 @@ void FarNodes::fill(const backend::Executor& executor, const moments::Moments& m
             radius[k] = m.radius[k];
             extent[k] = m.magnitude[k] > 0 ? std::sqrt(m.spread[k] / m.magnitude[k]) : 0;
         } else {
-            radius[k] = std::min(m.radius[k], closest_ratio * criterion.b[k]);
+            radius[k] = std::min(m.radius[k], ratio * criterion.b[k]);
             extent[k] = extent_of_reach(m.order, m.magnitude[k], criterion.a[k], radius[k]);
         }
     });

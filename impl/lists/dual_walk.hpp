@@ -40,9 +40,9 @@ struct FarNodes {
     explicit FarNodes(core::Memory& memory)
         : magnitude(memory, "node |charges|"), extent(memory, "node extents"), radius(memory, "node radii") {}
     /// extent: root mean square distance of the charge from the centre. Of nodes from other ranks it and the radius
-    /// are those that the error criterion was made of, or a little larger.
+    /// are those that the error criterion, with this theta, was made of.
     void fill(const backend::Executor& executor, const moments::Moments& moments, const Criterion& criterion,
-              int64_t nodes);
+              double theta, int64_t nodes);
     core::Buffer<double> magnitude, extent, radius; // with Criterion::padding
 };
 

@@ -75,10 +75,10 @@ __device__ Box bound_leaf(const Bound& b, int32_t k, const double* x, const doub
 __device__ Box bound_key(const Bound& b, int32_t begin, int32_t end) {
     Box box;
     box.include(b.x[begin], b.y[begin], b.z[begin]);
-    for (int32_t i = begin; i < end && !__any_sync(~0u, box.longest_edge() >= device::smallest_edge); i += 4 * 32)
+    for (int64_t i = begin; i < end && !__any_sync(~0u, box.longest_edge() >= device::smallest_edge); i += 4 * 32)
 #pragma unroll
         for (int r = 0; r < 4; ++r) {
-            const int32_t k = min(i + 32 * r + static_cast<int32_t>(threadIdx.x % 32), end - 1);
+            const int64_t k = min(i + 32 * r + threadIdx.x % 32, int64_t{end} - 1);
             box.include(b.x[k], b.y[k], b.z[k]);
         }
     box = reduce_lanes<32>(box);

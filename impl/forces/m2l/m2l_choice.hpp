@@ -39,7 +39,7 @@ inline const char* why_not_local(const settings::Settings& settings, bool plumme
     return nullptr;
 }
 
-/// Whether on a CPU cells of targets hand far cells' polynomials down to the cells below them, on one rank and where
+/// Whether on a CPU cells of targets hand far cells' polynomials down to the cells below them, where
 /// why_not_local() says nothing against polynomials: not in a tree that gives the bits of any number of ranks, nor with
 /// lists that are made by a pass over the sources.
 inline bool inherits(const settings::Settings& settings) {

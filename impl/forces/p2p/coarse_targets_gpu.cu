@@ -154,6 +154,8 @@ __device__ bool has_near_source(const EvaluationView& v, const NearLeaves& leave
 __device__ unsigned with_near_source(const EvaluationView& v, const GroupFrame& frame, const NearLeaves& leaves,
                                      int64_t g, int32_t base) {
     const int64_t first = int64_t{frame.first} + base;
+    if (!leaves.all && !__any_sync(whole_warp, leaves.own >= 0))
+        return 0;
     unsigned found = 0;
     for (unsigned left = __ballot_sync(whole_warp, base + lane_of_thread() < frame.count); left != 0;
          left &= left - 1) {

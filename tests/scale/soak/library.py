@@ -29,6 +29,9 @@ def together(ranks, deadline=False):
     # A refusal that all agreed on, whose words did not reach a rank with a broken communicator.
     if statuses == {UNSUPPORTED, COMMUNICATION} and any(r["faulty"] for r in ranks):
         return whole
+    # A rank that slept in its last call: it may have its answer, while the others stopped waiting for it.
+    if deadline and statuses == {OK, COMMUNICATION} and any(r["faulty"] for r in ranks):
+        return whole
     if len(statuses) > 1:
         return dict(whole, verdict="ranks disagree", detail=f"{sorted(statuses)} " + " | ".join(r["detail"][:150] for r in ranks))
     # What a version does not do is said, and no finding; nor is VALUE where the answer cannot be held.

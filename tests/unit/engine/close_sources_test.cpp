@@ -202,7 +202,8 @@ TEST(CloseSources, ManyPointsAtOnePlaceInSmallUnits) {
     Cloud sources = testing::make_cube(3000, 7), points = testing::make_cube(200, 8);
     for (int k = 0; k < 600; ++k)
         test::add(points, 0.51, 0.49, 0.52, 1);
-    for (const double unit : {1e-28, 1.0, 1e25}) {
+    test::add(points, 70, -90, 80, 1); // all that acts on it is far from the cells above it
+    for (const double unit : {1e-60, 1e-28, 1.0, 1e25}) {
         Cloud from = sources, at = points;
         for (Cloud* cloud : {&from, &at})
             for (std::vector<double>* axis : {&cloud->x, &cloud->y, &cloud->z})

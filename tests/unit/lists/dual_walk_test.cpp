@@ -5,6 +5,7 @@
 
 #include "lists/dual_walk.hpp"
 #include "lists/error_reach.hpp"
+#include "lists/node_criterion.hpp"
 #include "lists/target_cells.hpp"
 
 #include <algorithm>
@@ -36,7 +37,7 @@ struct DualScene : Scene {
             moments.radius[k] = p.radius[static_cast<size_t>(k)];
             moments.spread[k] = 0.3 * moments.magnitude[k] * moments.radius[k] * moments.radius[k];
         }
-        nodes.fill(executor, moments, criterion, count);
+        nodes.fill(executor, moments, criterion, options.theta, count);
         stack.resize(dual_walk_stack(criterion.levels));
     }
     WalkInput input() const { return walk_input(tree, criterion); }
@@ -182,6 +183,33 @@ TEST(DualWalk, FromTheRootListsAreThoseOfOtherWalks) {
     EXPECT_EQ(far.size(), 0);
     expect_equal(near, scene.lists.nodes);
     expect_equal(leaves, scene.lists.leaves);
+}
+
+/// Nodes of other ranks, of which only the criterion and a rounded radius are known, count as those of the own tree.
+TEST(FarNodes, OfOtherRanksAreThoseOfTheCriterion) {
+    for (const double theta : {1.0, 0.5})
+        for (int p = 0; p <= 4; ++p) {
+            core::Memory memory;
+            moments::Moments moments(memory);
+            Criterion criterion(memory);
+            moments.order = p;
+            const double radius = 0.7, extent = 0.4, mass = 3;
+            for (core::Buffer<double>* values : {&moments.magnitude, &moments.radius})
+                values->resize(2);
+            moments.spread.resize(1);
+            criterion.resize_keep(2, false);
+            for (int k = 0; k < 2; ++k) {
+                moments.magnitude[k] = mass;
+                criterion.a[k] = error_reach(p, mass, mass * extent * extent, radius, false, 0, 0);
+                criterion.b[k] = radius / std::min(theta, closest_ratio);
+            }
+            moments.radius[0] = radius, moments.radius[1] = 1; // as sent
+            moments.spread[0] = mass * extent * extent;
+            FarNodes nodes(memory);
+            nodes.fill(backend::Executor{memory, 1}, moments, criterion, theta, 2);
+            EXPECT_NEAR(nodes.radius[1], nodes.radius[0], 1e-12) << "theta " << theta;
+            EXPECT_NEAR(nodes.extent[1], nodes.extent[0], 1e-12) << "theta " << theta << ", order " << p;
+        }
 }
 
 /// What a rank makes of the criterion of another's nodes: their extents, in any unit.
