@@ -43,7 +43,7 @@ inline double tolerance_of(const Case& c, bool single) {
     if (c.deck("box.periodic", "none") != "none" && method != "reference")
         t = std::max(t, 3e-3); // ewald.accuracy is an rms over the rms force
     if (method == "tree")
-        t = std::max(t, c.deck("order", "2") == "0" ? 0.15 : c.deck("mac.type", "error") == "error" ? 0.03 : 0.08);
+        t = std::max(t, (c.deck("order", "2") == "0" ? 5 : 1) * (c.deck("mac.type", "error") == "error" ? 0.03 : 0.08));
     return single ? std::max(t, 1e-6) : t;
 }
 
