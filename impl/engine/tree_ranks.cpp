@@ -35,6 +35,8 @@ void TreeForce::State::evaluate_over_ranks(const Job& job) {
     job.comm.together([&] {
         top.enter_remote(forest);
         let.apply(frame);
+        if (has_hierarchy(job))
+            top.refuse_own(forest);
     });
     job.report.ranks.nodes = let.nodes_received();
     job.report.ranks.particles = let.particles_received();

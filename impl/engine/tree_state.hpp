@@ -93,7 +93,7 @@ struct TreeForce::State {
     bool has_hierarchy(const Job& job) const;
     /// Lists and sums of the cells that the groups [begin, end) are, or of all cells where they have a hierarchy. On
     /// many ranks the first pass takes own nodes, of groups alone also accepted branches; the second (`remote`) takes
-    /// nodes from other ranks, and adds. No cell accepts a branch that its own targets are in.
+    /// nodes from other ranks, and adds.
     template <typename T>
     void evaluate_cells(const Job& job, int64_t begin, int64_t end, bool remote);
     void share_out(const Job& job, int32_t begin, int32_t end, int32_t above);

@@ -62,11 +62,11 @@ int64_t TargetWalk::bytes() const {
 }
 
 /// Whether cells above the groups have polynomials, which the groups inherit. Groups alone have them where a tree is
-/// to give the bits that it gives over ranks, in a periodic box (images of groups), and over ranks at points, which may
-/// stand anywhere, and where groups are summed while others are not known.
+/// to give the bits that it gives over ranks, in a periodic box (images of groups), and where groups are summed while
+/// others are not known.
 bool TreeForce::State::has_hierarchy(const Job& job) const {
-    const bool own_places = job.settings.exchange == settings::Exchange::push && !job.problem.points;
-    return (job.comm.alone() || own_places) && job.problem.periodic == nullptr && forces::inherits(job.settings) &&
+    return (job.comm.alone() || job.settings.exchange == settings::Exchange::push) &&
+           job.problem.periodic == nullptr && forces::inherits(job.settings) &&
            forces::why_not_local(job.settings, cell_variant(job).per_particle, forces::LocalPlace::cpu) == nullptr;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace graft::essential {
 
@@ -277,6 +278,20 @@ void TopTree::enter_remote(Forest& forest) const {
             forest.criterion.links[slot_of_[i]] = {};
         }
     link(forest);
+}
+
+void TopTree::refuse_own(Forest& forest) const {
+    constexpr double never = std::numeric_limits<double>::infinity();
+    core::Buffer<double>& b = forest.criterion.b;
+    for (int32_t node = forest.top_end - 1; node >= forest.own_end; --node) { // children before parents
+        const tree::Node& inner = forest.tree.nodes[node];
+        const int32_t branch = branch_of_[node - forest.own_end];
+        bool own = branch >= 0 && branches_[branch].rank == rank_;
+        for (int32_t c = 0; c < inner.child_count && branch < 0; ++c)
+            own = own || b[inner.first_child + c] == never;
+        if (own)
+            b[node] = never;
+    }
 }
 
 void TopTree::link(Forest& forest) const {

@@ -40,6 +40,8 @@ class TopTree {
     void enter_own(Forest& forest) const;
     /// Second pass: own slots are leaves without particles; the others' are as they are now (unpacked).
     void enter_remote(Forest& forest) const;
+    /// No walk accepts a node with own branches from now on: their particles are another walk's.
+    void refuse_own(Forest& forest) const;
     /// Slots of others are leaves without particles.
     void clear_remote(Forest& forest) const;
     /// Which children are never opened, after slots have changed.

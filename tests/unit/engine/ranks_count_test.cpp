@@ -77,7 +77,9 @@ TEST_P(UnitCharge, EveryTargetMeetsEverySourceOnce) {
 
 TEST_P(UnitCharge, AtPointsAnywhere) {
     const Cloud cloud = unit_cloud(1200);
-    const Cloud points = make_cube(150);
+    Cloud points = make_cube(150);
+    for (int k = 0; k < 12; ++k) // which accept whole branches, their own rank's too
+        add(points, 4e4 + k, -3e4, 2e4, 1);
     Choice choice;
     choice.points = &points;
     for (const settings::MacType mac : {settings::MacType::edge, settings::MacType::box, settings::MacType::error})
