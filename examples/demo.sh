@@ -40,6 +40,7 @@ if [ -n "$ranks" ]; then
     launcher=$(command -v "mpiexec.$flavour" || command -v mpiexec)
     if [ "$flavour" = openmpi ]; then # as root, and with more ranks than cores
         export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+        export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe # Open MPI 5
     fi
     # The ranks share the cores: one thread each unless the caller says otherwise.
     export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"

@@ -45,8 +45,10 @@ function(graft_add_mpi wrapper flavour)
     endif()
 endfunction()
 
-# For tests under mpiexec: Open MPI as root and with more ranks than cores; one thread a rank; no leak reports of MPI's own.
+# For tests under mpiexec: Open MPI as root and with more ranks than cores (version 4's word and version 5's); one thread a
+# rank; no leak reports of MPI's own.
 set(GRAFT_MPI_TEST_ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1"
+    "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe"
     "OMPI_MCA_btl_base_warn_component_unused=0;UCX_LOG_LEVEL=error;OMP_NUM_THREADS=1;ASAN_OPTIONS=detect_leaks=0"
     "GRAFT_LIBRARY=$<TARGET_FILE:graft>")
 

@@ -32,6 +32,7 @@ if [ -n "${CUDA_VISIBLE_DEVICES+set}" ]; then # which nvidia-smi does not look a
 fi
 [ "$devices" -ge 1 ] || exit 77
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe # Open MPI 5
 mkdir -p "$out"
 lines=$out/ranks.jsonl
 : > "$lines"

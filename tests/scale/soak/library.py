@@ -13,7 +13,8 @@ CASE_LIMIT_S = 120
 MOST_RANKS = 4
 OK, UNSUPPORTED, COMMUNICATION = 0, 104, 400
 HERE = dict(os.environ, OMP_WAIT_POLICY="passive", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-            OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl_base_warn_component_unused="0", UCX_LOG_LEVEL="error")
+            OMPI_MCA_rmaps_base_oversubscribe="1", PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe",
+            OMPI_MCA_btl_base_warn_component_unused="0", UCX_LOG_LEVEL="error")
 
 
 def together(ranks, deadline=False):
