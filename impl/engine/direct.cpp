@@ -138,10 +138,10 @@ bool needs_double(const Pass& pass, const lists::Group& block, const geometry::V
                              });
 }
 
-/// In T, or in double where the targets need it.
+/// direct_image() in T, or in double where the targets need it.
 template <typename T>
-void image(const Pass& pass, const lists::Group& block, const geometry::Vec3& shift, bool add, double (*virial)[6],
-           forces::Workspace<T>& work, forces::Workspace<double>& full) {
+void sum_image(const Pass& pass, const lists::Group& block, const geometry::Vec3& shift, bool add, double (*virial)[6],
+               forces::Workspace<T>& work, forces::Workspace<double>& full) {
     if (sizeof(T) == sizeof(double) || needs_double(pass, block, shift))
         direct_image(pass, block, shift, add, virial, full);
     else
@@ -152,12 +152,12 @@ template <typename T>
 void direct_block(const Pass& pass, int64_t g, forces::Workspace<T>& work, forces::Workspace<double>& full) {
     const lists::Group& block = pass.set.groups()[g];
     if (pass.problem.periodic == nullptr)
-        return image(pass, block, {}, pass.add, nullptr, work, full);
+        return sum_image(pass, block, {}, pass.add, nullptr, work, full);
     pass.problem.periodic->images(block.target.box, pass.box, work.images);
     bool add = pass.add;
     double virial[6] = {};
     for (const geometry::Vec3& shift : work.images) {
-        image(pass, block, shift, add, &virial, work, full);
+        sum_image(pass, block, shift, add, &virial, work, full);
         add = true;
     }
     std::copy_n(virial, 6, pass.image_virial.data() + 6 * g);

@@ -41,9 +41,11 @@ void TreeForce::State::gather(const int32_t* entry_begin, const int32_t* entry_e
     }
 }
 
-/// How near or large the nearest sources of targets at one place are: the length of their frame. 0 where
-/// every source is at that place, and for groups with an extent, which need no other length.
-double TreeForce::State::nearest_length(const lists::Group& group, const WalkThread& lists) const {
+/// How near or large the nearest sources of targets at one place are: the length of their frame; that of the frame
+/// from above where all that acts is far. 0 where every source is at that place, and for groups with an extent,
+/// which need no other length.
+double TreeForce::State::nearest_length(const lists::Group& group, const CellField& above,
+                                        const WalkThread& lists) const {
     const geometry::Box& box = group.target.box;
     if (box.longest_edge() > 0)
         return 0;
@@ -54,7 +56,7 @@ double TreeForce::State::nearest_length(const lists::Group& group, const WalkThr
     };
     std::for_each(lists.leaves.begin(), lists.leaves.end(), look_at);
     std::for_each(lists.near.begin(), lists.near.end(), look_at);
-    return std::isfinite(nearest) ? nearest : 0;
+    return std::isfinite(nearest) ? nearest : above.empty ? 0 : 1 / above.frame.scale;
 }
 
 /// `frame` for the targets of a group: moved to where they meet the sources.
@@ -251,9 +253,7 @@ void TreeForce::State::evaluate_group(const Job& job, int32_t cell, const CellFi
     int32_t *const leaf_begin = lists.leaves.begin(), *const leaf_end = lists.leaves.end();
     int32_t *const node_begin = lists.near.begin(), *const node_end = lists.near.end();
     const double reach = forest.tree.boxes[forest.criterion.root].furthest(group.target.box.lower);
-    double nearest = nearest_length(group, lists);
-    if (nearest == 0 && group.target.box.longest_edge() <= 0 && !above.empty) // all that acts is far
-        nearest = 1 / above.frame.scale;
+    const double nearest = nearest_length(group, above, lists);
     const double softening = longest_softening(job, group, variant);
     const periodic::PeriodicSum* const periodic = job.problem.periodic;
     const bool screened = periodic != nullptr && periodic->screened();
@@ -265,12 +265,13 @@ void TreeForce::State::evaluate_group(const Job& job, int32_t cell, const CellFi
     const auto beyond = [&](int32_t node) {
         return forest.tree.boxes[node].furthest(group.target.box.lower) >= served;
     };
-    if (reach >= served)
+    const bool any_beyond = reach >= served;
+    const double least = sizeof(T) == 4 && !screened ? forces::frame_resolution / frame.scale : 0;
+    if (any_beyond)
         leaf_mid = lists::put_far_last(leaf_begin, leaf_end, beyond);
-    if (const double least = sizeof(T) == 4 && !screened ? forces::frame_resolution / frame.scale : 0;
-        reach >= served || least > 0)
+    if (any_beyond || least > 0)
         node_mid = lists::put_far_last(node_begin, node_end, [&](int32_t node) {
-            return is_nearer(node, group.target.box, least) || (reach >= served && beyond(node));
+            return is_nearer(node, group.target.box, least) || (any_beyond && beyond(node));
         });
     const double length = settings.softening_length * frame.scale;
     const forces::Screening screening =

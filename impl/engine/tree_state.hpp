@@ -151,7 +151,7 @@ struct TreeForce::State {
                        CellField& field, forces::Workspace<T>& work);
     int32_t* near_end(const Job& job, const lists::Group& group, const forces::CellVariant& variant,
                       int32_t* begin, int32_t* end) const;
-    double nearest_length(const lists::Group& group, const WalkThread& lists) const;
+    double nearest_length(const lists::Group& group, const CellField& above, const WalkThread& lists) const;
 };
 
 } // namespace graft::engine

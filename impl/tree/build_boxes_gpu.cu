@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tight boxes of all nodes on the device, without a loop over levels.
 //
-// Leaves from their particles, a thread each, a warp where a key has more than a leaf holds; 32 leaves in a row make a chunk, 32 chunks the next level's,
-// three levels in all, the last block to arrive doing the next level. An inner node is a row of leaves: its
-// box is that of the leaves up to the next chunk, of chunks, of chunks of chunks, and the same down again, a
-// warp a node. Smallest and largest values are exact in any order, but for the sign of a zero, which is the
-// first particle's, as on the host. Bytes: 24 a particle, 48 a leaf, about 60 boxes of 48 an inner node (L2).
+// Leaves from their particles, a thread each, a warp where a key has more than a leaf holds; 32 leaves in a row
+// make a chunk, 32 chunks the next level's, three levels in all, the last block to arrive doing the next level. An
+// inner node is a row of leaves: its box is that of the leaves up to the next chunk, of chunks, of chunks of chunks,
+// and the same down again, a warp a node. Smallest and largest values are exact in any order, but for the sign of a
+// zero, which is the first particle's, as on the host. Bytes: 24 a particle, 48 a leaf, about 60 boxes of 48 an inner
+// node (L2).
 #include "tree/build_steps_gpu.cuh"
 #include "tree/tree_rows_gpu.cuh"
 
