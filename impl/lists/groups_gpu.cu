@@ -159,13 +159,7 @@ __global__ void part_strays(CutInput in, const double* x, const double* y, const
     const int64_t t = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (backend::stopped(in.status) || t >= targets)
         return;
-    const double at[3] = {x[t], y[t], z[t]};
-    bool outside = false;
-    for (int a = 0; a < in.dimension; ++a) {
-        const double offset = at[a] - in.counts->root_lower[a];
-        outside = outside || !(offset >= 0 && offset <= in.counts->root_edge);
-    }
-    if (!outside)
+    if (in.counts->in_root(x[t], y[t], z[t], in.dimension))
         return;
     start[t] = 1;
     if (t + 1 < targets)

@@ -16,13 +16,7 @@ __device__ inline PackedParticle load(const DeviceParticleView& from, int64_t i)
 /// first of them is told.
 __device__ inline void refuse_outside(const PackedParticle& p, int64_t i, int dimension,
                                       const DeviceTreeCounts& counts, backend::DeviceStatus* status) {
-    const double point[3] = {p.x, p.y, p.z};
-    bool outside = false;
-    for (int a = 0; a < dimension; ++a) {
-        const double offset = point[a] - counts.root_lower[a];
-        outside = outside || !(offset >= 0 && offset <= counts.root_edge);
-    }
-    if (outside) {
+    if (!counts.in_root(p.x, p.y, p.z, dimension)) {
         atomicMin(reinterpret_cast<long long*>(&status->first_bad), static_cast<long long>(i));
         backend::stop_with(status, backend::bad_value);
     }

@@ -22,6 +22,17 @@ inline constexpr int max_device_levels = 96;
 struct DeviceTreeCounts {
     int32_t nodes, leaves, levels, pad;
     double root_lower[3], root_edge;
+
+    /// Whether a point is in the root cube.
+    GRAFT_HD bool in_root(double x, double y, double z, int dimension) const {
+        const double point[3] = {x, y, z};
+        bool inside = true;
+        for (int a = 0; a < dimension; ++a) {
+            const double offset = point[a] - root_lower[a];
+            inside &= offset >= 0 && offset <= root_edge;
+        }
+        return inside;
+    }
 };
 
 struct DeviceTree {
