@@ -5,9 +5,9 @@
 // distance is wrong by 2^-24 an axis, its force by 2 sqrt(3) 2^-24 / distance of itself. A block that
 // straddles far clumps, a close pair in a wide block, a far source that makes the frame small (`reach`) bring
 // pairs closer than frame_resolution, whose forces would be wrong by more than 1 / 300, or by all there is:
-// such targets are summed in double. The CPU looks for pairs among a block's targets and sources
-// (p2p/close_targets.hpp), the GPU among targets that stand beside each other (frame_resolution_gpu.cuh) or, of a tree
-// and where targets are not the sources, among the sources of a group.
+// such targets are summed in double. The CPU looks for pairs among a block's targets and sources, the GPU, of all
+// pairs, among all sources (p2p/close_targets); of a tree among targets that stand beside each other
+// (frame_resolution_gpu.cuh) or, where targets are not the sources, among the sources of a group.
 #pragma once
 
 #include "forces/frame.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How far the nearest neighbour of a target is, where the frame may be too coarse (frame_resolution.hpp): the
-// GPU looks among targets that stand beside each other in target order. Single precision stays where that
-// order does not bring the nearest together: in all pairs, sources that are no targets. A tree's targets that are not
-// its sources look at those of their group's list instead (p2p/coarse_targets_gpu.cu).
+// How far the nearest neighbour of a tree's target is, where the frame may be too coarse (frame_resolution.hpp):
+// the GPU looks among targets that stand beside each other in target order. Single precision stays where that
+// order does not bring the nearest together: on two sides of a large cell's face. Targets that are not the tree's
+// sources look at those of their group's list instead (p2p/coarse_targets_gpu.cu).
 #pragma once
 
 #include "forces/frame_resolution.hpp"

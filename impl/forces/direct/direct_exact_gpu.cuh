@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Targets of all pairs that the frame of their block is too coarse for (frame_resolution.hpp), in double.
 //
-// They are few, or the block straddles far clumps; found when partial sums are added up, so that the kernels
-// above know nothing of them. A thread block collects its own and sums up `exact_lanes` at a time: its
-// threads share the sources, and their sums are added in a fixed order. Cost: sources.n pairs a target, 16
-// FP64 slots and 32 / exact_lanes bytes each.
+// They are few, or the block straddles far clumps; each looks for close sources (p2p/close_targets_gpu.cuh) when its
+// partial sums are added up, so that the kernels above know nothing of it. A thread block collects its own and sums up
+// `exact_lanes` at a time: its threads share the sources, and their sums are added in a fixed order. Cost: sources.n
+// pairs a target, 16 FP64 slots and 32 / exact_lanes bytes each.
 #pragma once
 
 #include "forces/direct/direct_kernel_gpu.cuh"
 #include "forces/p2p/pair_exact_gpu.cuh"
-#include "forces/frame_resolution_gpu.cuh"
 
 namespace graft::forces {
 
@@ -30,13 +29,10 @@ struct ExactTile {
 template <DevicePair kind, bool with_potential>
 __device__ inline bool is_coarse(const DirectInput& input, const Frame& frame, int64_t k) {
     const DeviceSources& at = input.targets;
-    double gap = neighbour_gap({at.x, at.y, at.z, at.n}, k);
-    if (const double nearest = input.nearest[k / input.cut.block]; nearest > 0)
-        gap = geometry::smaller(gap, nearest);
     const bool softened = kind != DevicePair::constant || input.plummer;
     const double length = !softened ? 0 : at.softening != nullptr ? at.softening[k] : input.length;
-    return too_coarse(frame, gap) ||
-           (with_potential && loses_itself(frame, length, kind == DevicePair::constant, input.sources.n));
+    return (with_potential && loses_itself(frame, length, kind == DevicePair::constant, input.sources.n)) ||
+           has_close(input.close, input.sources, at.x[k], at.y[k], at.z[k], close_limit(frame));
 }
 
 /// Threads with `coarse` write theirs to tile.place, in order; returns how many there are. All threads call.

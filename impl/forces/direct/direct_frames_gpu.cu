@@ -130,8 +130,10 @@ __global__ __launch_bounds__(threads) void make_frames(const DirectInput input, 
     };
     const Frame frame = frame_of(T(), reach, sizeof(T) == 8 ? longest : 0);
     to.frames[blockIdx.x] = frame;
-    to.nearest[blockIdx.x] = nearest;
-    to.exact[blockIdx.x] = {frame_of(double(), reach, longest).scale, softened_too_far(frame, longest)};
+    const ExactFrame exact{frame_of(double(), reach, longest).scale, softened_too_far(frame, longest)};
+    to.exact[blockIdx.x] = exact;
+    if (input.close.limits != nullptr && !exact.all)
+        add_limit(input.close, close_limit(frame));
 }
 
 } // namespace

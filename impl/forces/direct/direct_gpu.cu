@@ -178,23 +178,29 @@ int stage_threads(const DeviceEvaluation& how, DirectStage stage, int64_t n) {
 struct DeviceDirect::Work {
     explicit Work(backend::DeviceMemory& memory)
         : frames(memory, "all pairs: frames"), boxes(memory, "all pairs: boxes"),
-          nearest(memory, "all pairs: nearest sources"), exact(memory, "all pairs: frames in double"),
+          exact(memory, "all pairs: frames in double"), close(memory),
           partial(memory, "all pairs: partial sums"),
           packed(memory, "all pairs: packed particles") {}
     backend::DeviceBuffer<Frame> frames;
-    backend::DeviceBuffer<double> boxes, nearest;
+    backend::DeviceBuffer<double> boxes;
     backend::DeviceBuffer<ExactFrame> exact;
+    DeviceCloseCells close;
     backend::DeviceBuffer<double> partial, packed;
 
     void make_frames(backend::Queue& queue, const DeviceEvaluation& how, bool one, const DirectInput& input) {
         launch_direct_frames(queue, how.precision == DevicePrecision::fp64, one,
                              how.pairs.softening != Softening::none, input,
-                             {boxes.data(), frames.data(), nearest.data(), exact.data()});
+                             {boxes.data(), frames.data(), exact.data()});
     }
 
     void best(backend::Queue& queue, const DeviceEvaluation& how, DirectInput& input) {
         const DevicePair kind = pair_kind(how.pairs);
+        const bool single = how.precision != DevicePrecision::fp64;
+        if (single)
+            input.close = close.clear(queue, input.sources.n);
         make_frames(queue, how, false, input);
+        if (single)
+            fill_cells(queue, input.close, input.sources);
         if (how.precision == DevicePrecision::fp32)
             launch_direct_fp32(queue, kind, how.pairs.potential, input);
         else if (how.precision == DevicePrecision::mixed)
@@ -218,7 +224,6 @@ struct DeviceDirect::Work {
 
     void reserve(const DirectCut& cut, int components) {
         frames.resize(cut.blocks);
-        nearest.resize(cut.blocks);
         exact.resize(cut.blocks);
         boxes.resize(direct_bounds * direct_bound_blocks);
         partial.resize(cut.parts * components * cut.targets);
@@ -243,7 +248,7 @@ void DeviceDirect::evaluate(backend::Queue& queue, const DeviceEvaluation& how, 
     if (!best)
         input.cut.part = std::max(least_part, sources.n), input.cut.parts = 1;
     work_->reserve(input.cut, how.pairs.potential ? 4 : 3);
-    input.frames = work_->frames.data(), input.nearest = work_->nearest.data();
+    input.frames = work_->frames.data();
     input.exact = work_->exact.data();
     input.partial = work_->partial.data();
     input.length = how.softening_length, input.plummer = how.pairs.softening == Softening::plummer;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "forces/evaluate_gpu.cuh"
+#include "forces/p2p/close_targets_gpu.cuh"
 #include "forces/p2p/pair_gpu.cuh"
 #include "forces/frame.hpp"
 
@@ -30,8 +31,7 @@ struct DirectInput {
     DeviceSources sources, targets;
     DirectCut cut;
     const Frame* frames = nullptr; // one a block of targets
-    /// One a block: distance of the nearest source of targets at one place; else, or where there is none, 0.
-    const double* nearest = nullptr;
+    CloseCells close;              // of the sources, in single precision
     const ExactFrame* exact = nullptr; // one a block
     double length = 0; // one for all, host units
     bool plummer = false;
@@ -76,15 +76,19 @@ void launch_direct_fp32(backend::Queue& queue, DevicePair kind, bool potential, 
 void launch_direct_mixed(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input);
 void launch_direct_fp64(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input);
 
-/// Frames of the blocks of targets, and `nearest` and `exact` as in DirectInput: bounds of `bound_blocks` pieces
-/// of the sources, then a block a frame. `one`: the same frame for all, about the centre of the sources.
+/// Frames of the blocks of targets, `exact` as in DirectInput, and what the frames resolve, to input.close: bounds of
+/// `bound_blocks` pieces of the sources, then a block a frame. `one`: the same frame for all, about the centre of the
+/// sources.
 inline constexpr int direct_bound_blocks = 128, direct_bounds = 7; // a box, and the longest softening
 struct DirectFrames {
     double* bounds;
     Frame* frames;
-    double* nearest;
     ExactFrame* exact;
 };
+/// The power of two that a frame's limit is (frame_resolution.hpp).
+__device__ inline int close_limit(const Frame& frame) {
+    return ilogb(frame_resolution) - ilogb(frame.scale);
+}
 void launch_direct_frames(backend::Queue& queue, bool in_double, bool one, bool softened, const DirectInput& input,
                           const DirectFrames& to);
 

@@ -332,6 +332,97 @@ TEST_F(Direct, AHeapInAWideBlockHasItsNeighbours) {
     }
 }
 
+void add(Particles& to, double x, double y, double z, double charge) {
+    to.x.push_back(x), to.y.push_back(y), to.z.push_back(z);
+    to.charge.push_back(charge), to.softening.push_back(0.01);
+}
+
+/// Sources in an order of their own, some of which stand beside a target, on any side of it; and of those targets the
+/// largest error, relative to the field.
+struct Partners {
+    Particles from;
+    std::vector<size_t> paired;
+    Partners(const Particles& at, int64_t others, double apart) : from(cube(others, 1, 0, true, 22)) {
+        constexpr size_t step = 8;
+        for (size_t k = (at.x.size() - 1) / step * step; k < at.x.size(); k -= step) {
+            paired.push_back(k);
+            const double side = k % (2 * step) == 0 ? 1 : -1;
+            add(from, at.x[k] + side * apart, at.y[k] - apart, at.z[k] + apart / 3, 1);
+        }
+    }
+    double worst(const Answer& found, const Answer& expected) const {
+        double worst = 0;
+        for (const size_t k : paired) {
+            const double size = std::hypot(expected.ax[k], expected.ay[k], expected.az[k]);
+            const double error = std::hypot(found.ax[k] - expected.ax[k], found.ay[k] - expected.ay[k],
+                                            found.az[k] - expected.az[k]) / size;
+            worst = error <= worst ? worst : error; // NaN is kept
+        }
+        return worst;
+    }
+};
+
+TEST_F(Direct, CloseSourcesThatAreNoTargets) {
+    graft::test::Cases cases(3);
+    for (const int64_t n : {1, 2, 7, 453, 3001})
+        for (const double apart : {0x1p-22, 0x1p-40})
+            for (const double length : {0.0, 1e-3})
+                for (auto precision : {DevicePrecision::fp32, DevicePrecision::mixed}) {
+                    if (cases.skip())
+                        continue;
+                    const Particles at = cube(n, 1, 0, false, 21);
+                    const Partners sources(at, n + 2, apart);
+                    forces::DeviceEvaluation how;
+                    how.precision = precision, how.softening_length = length;
+                    how.pairs.softening = length > 0 ? Softening::plummer : Softening::none;
+                    const Answer expected = reference_of(sources.from, at, how);
+                    const Answer found = run(sources.from, at, how, DirectStage::best);
+                    EXPECT_LT(sources.worst(found, expected), n > 1 ? 1e-9 : 1e-5) // one has its partner for a frame
+                        << n << " targets, apart " << apart << ", length " << length;
+                    EXPECT_EQ(run(sources.from, at, how, DirectStage::best).ax, found.ax);
+                }
+}
+
+/// More sizes of blocks than there are sizes of cells: cubes within each other.
+TEST_F(Direct, CloseSourcesOfBlocksOfManySizes) {
+    for (const double shrunk : {0.5, 1e-4}) {
+        Particles at;
+        for (double edge = 1; at.size() < 9 * 1024; edge *= shrunk) {
+            const Particles one = cube(1024, edge, 0, false, 23);
+            for (size_t k = 0; k < one.x.size(); ++k)
+                add(at, one.x[k], one.y[k], one.z[k], one.charge[k]);
+        }
+        Partners sources(at, 100, 0);
+        sources.from = cube(100, 1, 0, false, 24);
+        for (const size_t k : sources.paired)
+            add(sources.from, at.x[k] * (1 + 0x1p-40), at.y[k], at.z[k], 1);
+        forces::DeviceEvaluation how;
+        how.precision = DevicePrecision::mixed;
+        EXPECT_LT(sources.worst(run(sources.from, at, how, DirectStage::best), reference_of(sources.from, at, how)), 1e-9)
+            << shrunk;
+    }
+}
+
+/// Many sources at one place and in a clump smaller than a cell, both beside a target.
+TEST_F(Direct, CloseHeapsAndClumps) {
+    Particles at = cube(453, 1, 0, false, 25), from = cube(77, 1, 0, false, 26);
+    std::mt19937_64 random(27);
+    std::uniform_real_distribution<double> offset(-1e-9, 1e-9);
+    for (int k = 0; k < 20000; ++k) {
+        add(from, at.x[3] + 1e-8, at.y[3], at.z[3], 1e-3);
+        add(from, at.x[300] + offset(random), at.y[300] + 2e-9 + offset(random), at.z[300] + offset(random), 1e-3);
+    }
+    forces::DeviceEvaluation how;
+    how.pairs.potential = true;
+    for (auto precision : {DevicePrecision::fp32, DevicePrecision::mixed}) {
+        how.precision = precision;
+        const Answer found = run(from, at, how, DirectStage::best), expected = reference_of(from, at, how);
+        EXPECT_NEAR(found.ax[3] / expected.ax[3], 1, 1e-9);
+        EXPECT_NEAR(found.ay[300] / expected.ay[300], 1, 1e-9);
+        EXPECT_NEAR(found.potential[300] / expected.potential[300], 1, 1e-9);
+    }
+}
+
 TEST_F(Direct, AFarSourceDoesNotMakeAFrameTooSmall) {
     // 2^60 edges away: the frame of the cube shrinks, so that the far source's square is finite.
     Particles from = cube(500, 1, 0, false, 19);
