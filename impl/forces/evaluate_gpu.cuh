@@ -50,7 +50,7 @@ struct DeviceEvaluation {
     int block_x = 0, block_y = 0; // liu2022's BX, BY or threads a block; 0: their optimum
 };
 
-/// Why a computation in single precision has stopped: distances or softening lengths that it has no frames for.
+/// Why a computation in single precision has stopped: distances, softening lengths or charges that it does not serve.
 inline constexpr auto needs_double = static_cast<backend::StopReason>(6);
 /// Why one in double has: a softening length beyond all distances by more than expansions of cells bear.
 inline constexpr auto softened_beyond_range = static_cast<backend::StopReason>(7);

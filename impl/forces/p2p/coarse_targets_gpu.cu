@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Targets of a tree's groups that the frame of their group is too coarse for (frame_resolution.hpp): their
-// pairs are summed in double, as the CPU sums those of all targets of such a group.
+// pairs are summed in double, as the CPU sums those of all targets of such a group. Cells that stand that near to a group
+// stop the computation, which is then done in double.
 //
 // Looked for and summed beside the units, which know nothing of them: what these give such a target is left
 // out where slots are gathered. Ordinary groups have none. Where the targets are the sources, a warp compares one
 // number a target, its place along a slanted line, with those of its neighbours in target order; where numbers are
 // close, that along another line, too; and only where both are, places. Of other targets (some particles, points,
 // sources of other ranks) each looks at the leaves of its group's list that come near it. Sums: a block shares the
-// sources of a group's list, two targets of a warp at a time, parts added in order. Cells stay in single precision.
-// Cost: a read of the targets' places, 24 B each; other groups read the boxes of their list, 48 B a leaf; 32 pairs of
-// a coarse target in 33 cycles of the FP64 pipe.
+// sources of a group's list, two targets of a warp at a time, parts added in order.
+// Cost: a read of the targets' places, 24 B each, and of the centres of a group's near cells, 24 B; other groups read the
+// boxes of their list, 48 B a leaf; 32 pairs of a coarse target in 33 cycles of the FP64 pipe.
 #include "forces/field_gpu.cuh"
 #include "forces/p2p/pair_exact_gpu.cuh"
 #include "forces/source_tiles_gpu.cuh"
@@ -232,6 +233,21 @@ __device__ unsigned coarse_by_sources(const EvaluationView& v, const Rule& rule,
     return bits;
 }
 
+/// Whether the centre of a cell that meets the group's targets one by one is closer to their box than `least` along every
+/// axis: small cells beside a group that is wide. A lane's share of the cells.
+__device__ bool has_near_cell(const EvaluationView& v, int64_t g, double least) {
+    const geometry::Box& box = batch_group(v, g).target.box;
+    const int32_t* const list = v.node_list + v.node_offset[g];
+    const int64_t count = near_cells(v, g);
+    bool found = false;
+    for (int64_t e = lane_of_thread(); e < count; e += 32) {
+        const int32_t node = list[e];
+        const geometry::Box centre{{v.cx[node], v.cy[node], v.cz[node]}, {v.cx[node], v.cy[node], v.cz[node]}};
+        found |= gap_between(centre, box) < least;
+    }
+    return found;
+}
+
 /// GroupFrame::coarse of the batch's groups, a warp each.
 template <bool same_places>
 __global__ void __launch_bounds__(32 * warps, 4)
@@ -240,6 +256,8 @@ __global__ void __launch_bounds__(32 * warps, 4)
     if ((g >= batch_group_count(v)) | backend::stopped(v.status))
         return;
     const GroupFrame frame = frames[g];
+    if (has_near_cell(v, g, frame_resolution / frame.scale))
+        backend::stop_with(v.status, needs_double);
     const int32_t count = frame.pairs.total > 0 ? frame.count : 0;
     unsigned bits = 0;
     if constexpr (same_places)

@@ -213,11 +213,12 @@ TEST_F(Extremes, CloseSourcesOfSomeTargets) {
         cloud.x[partner] = cloud.x[i] + 3e-9, cloud.y[partner] = cloud.y[i] - 2e-9, cloud.z[partner] = cloud.z[i];
         some.active[i] = 1, close.push_back(i);
     }
-    for (const Precision precision : {Precision::fp32, Precision::mixed}) {
+    const Sample right(cloud, close, 0);
+    for (const auto& [method, precision] : {std::pair{Method::tree, Precision::fp32}, {Method::tree, Precision::mixed},
+                                            {Method::direct, Precision::fp32}, {Method::direct, Precision::mixed}}) {
         Settings s;
-        s.precision = precision;
+        s.method = method, s.precision = precision;
         const Answer found = run(s, cloud, some);
-        const Sample right(cloud, close, 0);
         for (const auto& [i, exact] : right.targets)
             EXPECT_LT(std::abs(found.ax[i] - static_cast<double>(exact.a[0])), 1e-3 * static_cast<double>(exact.size)) << i;
         Cloud points = cube(300);
@@ -226,8 +227,32 @@ TEST_F(Extremes, CloseSourcesOfSomeTargets) {
         Wish at;
         at.points = &points;
         const Answer there = run(s, cloud, at), cpu = on_cpu(s, cloud, at);
-        EXPECT_LT(errors(there, cpu).back(), tolerance) << "points, precision " << int(precision);
+        EXPECT_LT(errors(there, cpu).back(), tolerance)
+            << "points, method " << int(method) << ", precision " << int(precision);
     }
+}
+
+/// A small clump of sources that a wide group of points accepts as a cell, far nearer to one of them than single precision
+/// knows of places in the group.
+TEST_F(Extremes, CellsBesideAWideGroup) {
+    Cloud sources = cube(301), points;
+    for (std::vector<double>* axis : {&sources.x, &sources.y, &sources.z})
+        for (double& at : *axis)
+            at *= 1e-16;
+    add(points, -2e-7, -2e-8, -4e-7, 1);
+    add(points, -3e5, 1e6, 8e5, 1);
+    Wish at;
+    at.points = &points;
+    for (const Precision precision : {Precision::fp32, Precision::mixed})
+        for (const MacType mac : {MacType::edge, MacType::box, MacType::error})
+            for (const int order : {0, 2, 3}) {
+                Settings s;
+                s.precision = precision, s.mac = mac, s.leaf = 4, s.order = order;
+                Settings full = s;
+                full.precision = Precision::fp64;
+                EXPECT_LT(errors(run(s, sources, at), on_cpu(full, sources, at)).back(), 1e-5)
+                    << "precision " << int(precision) << ", MAC " << int(mac) << ", order " << order;
+            }
 }
 
 /// Single precision again once the stray has gone: the bits of an engine that never met one.
