@@ -18,7 +18,8 @@ struct DevicePeriodic::Work {
           pair_virial(memory, "periodic box: virials"), structure(memory, "structure factors"),
           weighted(memory, "waves"), rows(memory, "rows of waves"), tile_virial(memory, "virials of waves"),
           charge(memory, "net charge"), field(memory, "field of waves"), table(memory, "table of waves"),
-          background(memory, "background"), measures(memory, "measures of a periodic box"), side(memory) {}
+          background(memory, "background"), measures(memory, "measures of a periodic box"), close(memory),
+          side(memory) {}
     backend::DeviceBuffer<WaveTile> tiles;
     backend::PinnedBuffer<WaveTile> sent;
     PeriodicOrder sources, targets;
@@ -29,6 +30,7 @@ struct DevicePeriodic::Work {
     backend::DeviceBuffer<double> tile_virial, charge, field;
     backend::DeviceBuffer<WaveEntry> table;
     backend::DeviceBuffer<double> background, measures;
+    forces::DeviceCloseCells close;
     int64_t pair_parts = 0;   // of pair_virial
     backend::SideStream side; // waves beside pairs
 };
@@ -296,6 +298,9 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
         task.targets = task.sources;
     else if (n > 0)
         task.targets = w.targets.sort(queue, lattice_.box, given.targets, nullptr);
+    if (!in_double && n > 0 && task.sources.n > 0)
+        stop_at_close(queue, w.close, {task.sources, task.targets, lattice_.box, lattice_.cutoff,
+                                       inverse_power(lattice_.cutoff), how.pairs, how.softening_length, task.charges()});
     PeriodicWaves waves = waves_of(lattice_, task, tiles);
     if (task.structure != nullptr)
         waves.chunks = 1;

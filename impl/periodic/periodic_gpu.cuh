@@ -72,7 +72,8 @@ class DevicePeriodic {
 
     /// Enqueues all of it: sets the field in an order of its own, see target_order(). `how`: pairs,
     /// softening_length, precision. Particles with softening lengths, and those of slabs, are measured first;
-    /// what exceeds the splitting stops the computation (too_small), the facts then say what it needs.
+    /// what exceeds the splitting stops the computation (too_small), the facts then say what it needs. So do, in
+    /// single precision, sources too close to targets (needs_double).
     /// Status: pairs.
     void evaluate(backend::Queue& queue, const forces::DeviceEvaluation& how, const PeriodicTask& task,
                   forces::DeviceField& field);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "periodic/periodic_gpu.cuh"
+#include "forces/p2p/close_targets_gpu.cuh"
 #include "forces/p2p/screen_gpu.cuh"
 
 namespace graft::periodic {
@@ -71,6 +72,18 @@ struct MeasureTask {
 };
 inline constexpr int64_t measure_partials = 7 * 128;
 void measure(backend::Queue& queue, const MeasureTask& task);
+
+/// Stops a computation in single precision (needs_double) where an image of a source is closer to a target than its pairs
+/// resolve, or where a target loses its own potential (frame_resolution.hpp). The sources and targets are in the box.
+struct CloseTask {
+    forces::DeviceSources sources, targets;
+    geometry::Lattice box;
+    double cutoff, scale; // of the pairs
+    forces::PairVariant pairs;
+    double length; // softening, where it is one for all
+    int64_t charges; // of all ranks
+};
+void stop_at_close(backend::Queue& queue, forces::DeviceCloseCells& cells, const CloseTask& task);
 
 /// What waves add up to for one value of a tile: sums for the field, see ewald_waves_gpu.cuh.
 template <typename T>

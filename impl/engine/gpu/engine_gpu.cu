@@ -255,10 +255,8 @@ void DeviceForce::finish(bool may_repeat) {
         const backend::DeviceStatus status = c.queue.fetched_status();
         if (status.stop == backend::bad_value)
             repair_.raise_bad_value(s_, status);
-        // Double may have what single precision has not; a periodic box is planned for its precision.
-        const settings::Settings& settings = c.job.settings;
-        const bool last_word =
-            settings.precision == settings::Precision::fp64 || settings.periodic || !may_repeat;
+        // Double may have what single precision has not.
+        const bool last_word = c.job.settings.precision == settings::Precision::fp64 || !may_repeat;
         if (status.stop == particles::bad_result && last_word)
             s_.output.raise_bad_result(c);
         if (status.stop == backend::go && !deferred)

@@ -60,6 +60,8 @@ void take_double(Steps& s) {
     s.kept.forget();
     if (c.tree_from == TreeFrom::kept)
         c.tree_from = TreeFrom::build;
+    if (c.job.settings.periodic)
+        s.lattice.plan(c); // for its precision
     c.note = "distances or softening lengths are out of single precision's range: computed in double";
 }
 

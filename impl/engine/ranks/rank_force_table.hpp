@@ -121,7 +121,8 @@ struct DeviceRanksTable {
     /// What has come, behind one another in the room that receive() gave.
     int32_t (*box_take)(void* engine, bool on_device, const int64_t* counts, int32_t arrivals,
                         backend::DeviceError* error);
-    /// Pairs, waves and results. One rank tells the waves' share of the virial.
+    /// Pairs, waves and results. One rank tells the waves' share of the virial. Where a rank's outcome needs double, all
+    /// begin again in double.
     int32_t (*box_evaluate)(void* engine, bool tells_waves, RankOutcome* outcome,
                             backend::DeviceError* error);
 };

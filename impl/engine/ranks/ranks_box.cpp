@@ -36,7 +36,6 @@ RankOutcome RanksConductor::evaluate_box(comm::Communicator& comm, const Job& jo
     RankOutcome outcome{};
     const bool tells = comm.rank() == 0;
     comm.together([&] { call(job.table.box_evaluate, job.engine, tells, &outcome); });
-    comm.allreduce(outcome.totals, 7, comm::Operation::sum);
     return outcome;
 }
 

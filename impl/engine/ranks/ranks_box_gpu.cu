@@ -246,11 +246,13 @@ void DeviceRanks::box_evaluate(bool tells_waves, RankOutcome& outcome) {
     box_results(task);
     c.fetch();
     c.queue.wait();
-    if (c.queue.fetched_status().stop == particles::bad_result)
-        raise_bad_result();
-    if (c.queue.fetched_status().stop != backend::go)
-        core::fail(core::Status::internal, "the GPU's part of a periodic box stopped (%d)",
-                   static_cast<int>(c.queue.fetched_status().stop));
+    const uint64_t stop = c.queue.fetched_status().stop;
+    if (asks_for_double(stop)) {
+        outcome.needs_double = 1;
+        return;
+    }
+    if (stop != backend::go)
+        core::fail(core::Status::internal, "the GPU's part of a periodic box stopped (%d)", static_cast<int>(stop));
     std::copy_n(c.host_outcome.data()->totals, device_sum_count, outcome.totals);
     outcome.pairs = c.queue.fetched_status().pairs;
     outcome.own_s = clock_.between(RankClock::own, RankClock::own_done);

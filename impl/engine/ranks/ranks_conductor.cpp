@@ -42,14 +42,22 @@ RanksConductor::RanksConductor(core::Memory& memory)
 
 RankOutcome RanksConductor::evaluate(comm::Communicator& comm, const Job& job) {
     times_ = {};
-    if (job.settings.periodic)
-        return evaluate_box(comm, job);
-    const RankOutcome outcome = evaluate_tree(comm, job);
+    const RankOutcome outcome = evaluate_once(comm, job);
     if (outcome.needs_double == 0)
         return outcome;
     settings::Settings in_double = job.settings;
     in_double.precision = settings::Precision::fp64;
-    return evaluate_tree(comm, {job.table, job.engine, in_double, job.particles, job.points, job.outputs, job.stream, job.wish});
+    return evaluate_once(comm, {job.table, job.engine, in_double, job.particles, job.points, job.outputs, job.stream, job.wish});
+}
+
+RankOutcome RanksConductor::evaluate_once(comm::Communicator& comm, const Job& job) {
+    RankOutcome outcome = job.settings.periodic ? evaluate_box(comm, job) : evaluate_tree(comm, job);
+    double sums[8]; // one round for both
+    *std::copy_n(outcome.totals, 7, sums) = outcome.needs_double;
+    comm.allreduce(sums, 8, comm::Operation::sum);
+    std::copy_n(sums, 7, outcome.totals);
+    outcome.needs_double = sums[7];
+    return outcome;
 }
 
 RankOutcome RanksConductor::evaluate_tree(comm::Communicator& comm, const Job& job) {
@@ -64,11 +72,6 @@ RankOutcome RanksConductor::evaluate_tree(comm::Communicator& comm, const Job& j
     times_.exchange_s += timer.lap();
     RankOutcome outcome{};
     comm.together([&] { call(job.table.evaluate_all, job.engine, &outcome); });
-    double sums[8]; // one round for both
-    *std::copy_n(outcome.totals, 7, sums) = outcome.needs_double;
-    comm.allreduce(sums, 8, comm::Operation::sum);
-    std::copy_n(sums, 7, outcome.totals);
-    outcome.needs_double = sums[7];
     return outcome;
 }
 

@@ -41,6 +41,8 @@ class RanksConductor {
     const Times& times() const { return times_; }
 
   private:
+    /// In the precision of the settings; totals of all ranks; needs_double: how many do.
+    RankOutcome evaluate_once(comm::Communicator& comm, const Job& job);
     // ranks_box.cpp
     RankOutcome evaluate_box(comm::Communicator& comm, const Job& job);
     bool begin_box(comm::Communicator& comm, const Job& job);

@@ -398,6 +398,14 @@ void DeviceRanks::raise_bad_result() {
     s_.output.raise_bad_result(c);
 }
 
+/// Whether a computation that stopped is to be made again in double; throws where a result is bad in double.
+bool DeviceRanks::asks_for_double(uint64_t stop) {
+    const bool bad = stop == particles::bad_result;
+    if (bad && s_.c.job.settings.precision == settings::Precision::fp64)
+        raise_bad_result();
+    return bad || stop == forces::needs_double;
+}
+
 void DeviceRanks::evaluate_all(RankOutcome& outcome) {
     Computation& c = s_.c;
     outcome = {};
@@ -414,10 +422,7 @@ void DeviceRanks::evaluate_all(RankOutcome& outcome) {
         const backend::DeviceStatus status = c.queue.fetched_status();
         if (status.stop == backend::go)
             break;
-        const bool in_double = c.job.settings.precision == settings::Precision::fp64;
-        if (status.stop == particles::bad_result && in_double)
-            raise_bad_result();
-        if (status.stop == forces::needs_double || status.stop == particles::bad_result) {
+        if (asks_for_double(status.stop)) {
             outcome.needs_double = 1;
             return;
         }

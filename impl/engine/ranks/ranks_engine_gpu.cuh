@@ -155,6 +155,7 @@ class DeviceRanks {
     DeviceTargetSources target_sources() const;
     void results();
     [[noreturn]] void raise_bad_result();
+    bool asks_for_double(uint64_t stop);
     periodic::PeriodicTask box_task(bool tells_waves);
     void box_results(const periodic::PeriodicTask& task);
     essential::OwnNodes own_nodes(essential::RankContent content) const;

@@ -154,6 +154,23 @@ TEST_F(GpuRanksBox, PointsSubsetsPrecisionAndBits) {
     EXPECT_EQ(compute_over(3, cloud, bisection(cloud, 3), on_gpu(s)).ax, mixed.ax);
 }
 
+/// A pair that single precision does not resolve, on two ranks and across a face: all ranks change to double.
+TEST_F(GpuRanksBox, ClosePairsInSinglePrecision) {
+    Cloud cloud = random_charges(PeriodicBox{}, test_size(1200, 151));
+    const size_t first = cloud.x.size();
+    test::add(cloud, 0x1p-43, 0.5, 0.25, 1), test::add(cloud, 1 - 0x1p-43, 0.5, 0.25, -1);
+    Owners owners = bisection(cloud, 3);
+    owners[first] = 0, owners[first + 1] = 2;
+    const Results exact = compute_periodic(cloud, periodic_settings(PeriodicBox{}, Method::direct));
+    for (const Precision precision : {Precision::fp32, Precision::mixed}) {
+        const Results found =
+            compute_over(3, cloud, owners, on_gpu(periodic_settings(PeriodicBox{}, Method::direct, precision)));
+        for (const size_t i : {first, first + 1})
+            EXPECT_NEAR(found.ax[i] / exact.ax[i], 1, 1e-6) << i;
+        EXPECT_LT(rms_error(found, exact), 1e-6);
+    }
+}
+
 /// Particles that keep their ranks, leave the box and return on the other side; a slab drifts and widens.
 TEST_F(GpuRanksBox, MovingParticlesAreFollowed) {
     constexpr int ranks = 3, calls = 4;

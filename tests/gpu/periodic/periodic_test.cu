@@ -139,6 +139,66 @@ TEST_F(Periodic, SomeTargetsAndPoints) {
 }
 
 /// The same bits, and once warm no memory and no wait but the last; small ones as one graph.
+/// Charges in the unit box, then pairs that are close: anywhere; in the corner that coordinates are relative to, where
+/// double knows places much better; across a face, an edge and a corner.
+Cloud with_close_pairs(int64_t n, size_t& first) {
+    Cloud cloud = random_charges(cube, n);
+    first = cloud.x.size();
+    const auto add_pair = [&](double x, double y, double z, double dx, double dy, double dz) {
+        add(cloud, x, y, z, 1), add(cloud, x + dx, y + dy, z + dz, -1);
+    };
+    add_pair(0.3, 0.6, 0.2, 3e-8, 0, -1e-8);
+    add_pair(0.6, 0.3, 0.7, 0x1p-45, 0x1p-46, 0);
+    add_pair(1e-17, 0.25, 2e-17, 3e-17, 0, 1e-17);
+    add_pair(0x1p-43, 0.5, 0.125, 1 - 0x1p-42, 0, 0);
+    add_pair(0.75, 0x1p-44, 1 - 0x1p-44, 0, 1 - 0x1p-43, 0x1p-43 - 1);
+    add_pair(1 - 0x1p-44, 1 - 0x1p-43, 0x1p-43, 0x1p-43 - 1, 0x1p-42 - 1, 1 - 0x1p-42);
+    return cloud;
+}
+
+TEST_F(Periodic, ClosePairsInSinglePrecision) {
+    for (const int64_t n : {int64_t{1}, test_size(1501, 301)}) {
+        size_t first = 0;
+        const Cloud cloud = with_close_pairs(n, first);
+        Cloud points;
+        for (size_t i = first; i < cloud.x.size(); i += 2)
+            add(points, cloud.x[i] + 0x1p-48, cloud.y[i], cloud.z[i], 1);
+        Wish some, at;
+        some.active.assign(cloud.x.size(), 0), some.sums = at.sums = false;
+        std::fill(some.active.begin() + static_cast<std::ptrdiff_t>(first), some.active.end(), 1);
+        at.points = &points;
+        const Settings full = periodic_settings(cube);
+        const Answer exact = on_cpu(full, cloud, {}), exact_at = on_cpu(full, cloud, at);
+        for (const Precision precision : {Precision::fp32, Precision::mixed}) {
+            const Settings s = periodic_settings(cube, Method::tree, precision);
+            const Answer all = run(s, cloud, {}), chosen = run(s, cloud, some), there = run(s, cloud, at);
+            const auto check = [&](const Answer& found, const Answer& right, size_t i, const char* what) {
+                const double size = std::hypot(right.ax[i], right.ay[i], right.az[i]);
+                EXPECT_NEAR(found.ax[i], right.ax[i], 1e-6 * size) << what << " " << i << ", precision " << int(precision);
+                EXPECT_NEAR(found.az[i], right.az[i], 1e-6 * size) << what << " " << i << ", precision " << int(precision);
+            };
+            for (size_t i = first; i < cloud.x.size(); ++i)
+                check(all, exact, i, "all"), check(chosen, exact, i, "some");
+            for (size_t i = 0; i < points.x.size(); ++i)
+                check(there, exact_at, i, "points");
+        }
+    }
+}
+
+/// The pairs of one call in double, the next one in single precision again: the bits of an engine that never met them.
+TEST_F(Periodic, ClosePairsLeaveNothingBehind) {
+    size_t first = 0;
+    const Cloud close = with_close_pairs(test_size(700, 150), first), calm = strewn_charges(cube, test_size(700, 150));
+    const Settings s = periodic_settings(cube, Method::direct, Precision::mixed);
+    const Answer before = run(s, calm);
+    for (int round = 0; round < 3; ++round) {
+        const int64_t repeats = engine().report.repeats;
+        (void)run(s, close);
+        EXPECT_GT(engine().report.repeats, repeats) << round;
+        EXPECT_EQ(run(s, calm).ax, before.ax) << round;
+    }
+}
+
 TEST_F(Periodic, SteadyStateTakesNothing) {
     const Cloud cloud = strewn_charges(tilted, test_size(3000, 300));
     for (Precision precision : {Precision::mixed, Precision::fp64}) {
