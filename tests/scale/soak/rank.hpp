@@ -25,6 +25,7 @@ struct Verdict {
     std::string detail;
     double worst = 0;            // error over tolerance
     bool lost_in_single = false; // right only by what that rule allows
+    bool beyond = false;         // status VALUE, and the arrays cannot hold an exact answer
     int32_t status = GRAFT_OK;
 
     void blame(const std::string& what, const std::string& more = "") {
@@ -98,6 +99,7 @@ class Rank {
 
     /// Of this rank's targets, after all ranks have ended.
     void judge(const Law& law, const Lattice* lattice) {
+        verdict.beyond = verdict.status == GRAFT_ERROR_VALUE && !faulty() && beyond(law, lattice);
         if (verdict.status != GRAFT_OK)
             return;
         const Points& targets = at_points_ ? scene_.points : scene_.sources;
@@ -118,26 +120,26 @@ class Rank {
         }
     }
 
+    Verdict verdict;
+
+  private:
     /// Whether the exact answer to some target cannot be held by the host's arrays: then VALUE is right. In a periodic
     /// box that no oracle sums it may be so.
-    bool beyond(const Law& law) const {
+    bool beyond(const Law& law, const Lattice* lattice) const {
         if (case_.deck("box.periodic", "none") != "none" && case_.text("oracle") == "none")
             return true;
         const Points& targets = at_points_ ? scene_.points : scene_.sources;
         const long double most =
             single_ ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
         for (size_t i = 0; i < targets.size(); ++i) {
-            const Exact e =
-                exact_at(law, scene_, targets, i, at_points_ ? int64_t{-1} : static_cast<int64_t>(i));
+            const auto own = at_points_ ? int64_t{-1} : static_cast<int64_t>(i);
+            const Exact e = lattice != nullptr ? lattice->at(targets, i, own, 0) : exact_at(law, scene_, targets, i, own);
             if (!(e.a_size < most / 4) || !(e.phi_size < most / 4))
                 return true;
         }
         return false;
     }
 
-    Verdict verdict;
-
-  private:
     void note(int32_t status) {
         if (status != GRAFT_OK && verdict.status == GRAFT_OK) {
             verdict.status = status;

@@ -46,9 +46,8 @@ std::string quoted(const std::string& text) {
     return out + "\"";
 }
 
-std::string answer_of(const Case& c, const Rank& rank) {
+std::string answer_of(const Rank& rank) {
     const Verdict& v = rank.verdict;
-    const bool beyond = v.status == GRAFT_ERROR_VALUE && !rank.faulty() && rank.beyond(Law(c));
     char numbers[128];
     std::snprintf(numbers, sizeof numbers, "\"status\": %d, \"worst\": %.3g, ", v.status,
                   std::isfinite(v.worst) ? v.worst : 1e300);
@@ -56,14 +55,14 @@ std::string answer_of(const Case& c, const Rank& rank) {
         return quoted(name) + (is ? ": true, " : ": false, ");
     };
     return "{\"verdict\": " + quoted(v.word) + ", " + flag("lost_in_single", v.lost_in_single) +
-           flag("faulty", rank.faulty()) + flag("beyond", beyond) + numbers +
+           flag("faulty", rank.faulty()) + flag("beyond", v.beyond) + numbers +
            "\"detail\": " + quoted(v.detail) + "}";
 }
 
 void answer(std::ostream& out, const Case& c, const Ranks& ranks) {
     out << "{\"id\": " << c.text("id", "0") << ", \"ranks\": [";
     for (const auto& rank : ranks)
-        out << (&rank == ranks.data() ? "" : ", ") << answer_of(c, *rank);
+        out << (&rank == ranks.data() ? "" : ", ") << answer_of(*rank);
     out << "]}" << std::endl;
 }
 
