@@ -154,9 +154,11 @@ void ThreadGroup::withdraw(const std::shared_ptr<Transfer>& mine) {
     if (mine->state == Transfer::State::waiting) {
         Inbox& where = inbox(mine->to);
         const auto channel = where.channels.find({mine->from, mine->tag});
-        std::erase(mine->receives ? channel->second.wanted : channel->second.sent, mine);
-        if (channel->second.wanted.empty() && channel->second.sent.empty())
-            where.channels.erase(channel);
+        if (channel != where.channels.end()) { // one whose partner expects other bytes has been taken out
+            std::erase(mine->receives ? channel->second.wanted : channel->second.sent, mine);
+            if (channel->second.wanted.empty() && channel->second.sent.empty())
+                where.channels.erase(channel);
+        }
         mine->state = Transfer::State::done;
     }
     inbox(mine->receives ? mine->to : mine->from).changed.wait(lock, [&] {
