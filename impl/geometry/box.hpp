@@ -23,6 +23,10 @@ GRAFT_HD constexpr double smaller(double a, double b) {
 GRAFT_HD constexpr double larger(double a, double b) {
     return a < b ? b : a;
 }
+/// std::clamp, also where nothing is between: in an empty box.
+GRAFT_HD constexpr double between(double x, double lower, double upper) {
+    return x < lower ? lower : (upper < x ? upper : x);
+}
 
 struct Box {
     double lower[3] = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(),

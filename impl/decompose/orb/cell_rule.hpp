@@ -5,6 +5,7 @@
 #include "decompose/decompose.hpp"
 #include "decompose/orb/left_filled.hpp"
 #include "decompose/ordering.hpp"
+#include "geometry/box.hpp"
 
 #include <algorithm>
 
@@ -34,7 +35,7 @@ GRAFT_HD inline void cut_cell(Cell& cell, int axis, const Cut& cut, Cell& left, 
     right.parts = cell.parts - left.parts;
     right.first_part = cell.first_part + left.parts;
     // A cut behind the last point of the domain is one step outside it.
-    left.upper[axis] = right.lower[axis] = std::clamp(cut.x, cell.lower[axis], cell.upper[axis]);
+    left.upper[axis] = right.lower[axis] = geometry::between(cut.x, cell.lower[axis], cell.upper[axis]);
 }
 
 /// The cut of a cell without points: its middle.

@@ -4,8 +4,7 @@
 
 #include "core/error.hpp"
 #include "decompose/orb/left_filled.hpp"
-
-#include <algorithm>
+#include "geometry/box.hpp"
 
 namespace graft::decompose {
 
@@ -23,9 +22,9 @@ Cell root_cell(const geometry::Box& box, int32_t parts) {
 
 int32_t CutTree::owner_of(double x, double y, double z, int64_t id) const {
     const Cell& root = cells_[1];
-    const double point[3] = {std::clamp(x, root.lower[0], root.upper[0]),
-                             std::clamp(y, root.lower[1], root.upper[1]),
-                             std::clamp(z, root.lower[2], root.upper[2])};
+    const double point[3] = {geometry::between(x, root.lower[0], root.upper[0]),
+                             geometry::between(y, root.lower[1], root.upper[1]),
+                             geometry::between(z, root.lower[2], root.upper[2])};
     size_t k = 1;
     while (cells_[k].axis >= 0) {
         const Cell& cell = cells_[k];

@@ -4,6 +4,7 @@
 #include "decompose/points/point_records.hpp"
 
 #include "core/instruction_sets.hpp"
+#include "geometry/box.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -97,7 +98,7 @@ KeyFrame::KeyFrame(double lower, double upper) : half_origin(lower * 0.5) {
 }
 
 uint32_t KeyFrame::key(double x, double lower, double upper) const {
-    const double inside = std::clamp(x, lower, upper);
+    const double inside = geometry::between(x, lower, upper);
     uint32_t result;
     make_keys(&inside, 1, *this, &result);
     return result;
