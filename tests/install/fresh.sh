@@ -61,6 +61,7 @@ make_root() {
 # What the root needs to know of this machine to reach the network.
 connect() {
     cp --remove-destination /etc/resolv.conf "$root/etc/resolv.conf"
+    [ ! -e /etc/hosts ] || cp --remove-destination /etc/hosts "$root/etc/hosts" # this machine's own name
     apt-config dump Acquire::http Acquire::https Acquire::Check-Date Acquire::Check-Valid-Until Acquire::Retries \
         >"$root/etc/apt/apt.conf.d/99host"
     [ ! -e /etc/ssl/certs/ca-certificates.crt ] || cp /etc/ssl/certs/ca-certificates.crt "$root/etc/host-certificates.crt"
