@@ -1,28 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a body stands on that SIMD vectors and CUDA threads share: a header template over `Ops`, the arithmetic
-// (vector_ops.hpp, vector_ops_gpu.cuh).
-//
-// Such a header's namespace stands between GRAFT_BEFORE_BODIES() and GRAFT_AFTER_BODIES() and is
-// graft::forces GRAFT_OF_TARGET. Highway's vectors want it once per SIMD target, in that target's namespace: its
-// guard follows HWY_TARGET_TOGGLE, which for nvcc, that defines none, is a plain guard. The namespace is no part of
-// these macros: g++ 14 drops what follows a `#pragma GCC target` within one expansion.
+// What the bodies of pairs and cells stand on, for SIMD vectors and CUDA threads.
 #pragma once
 
-#ifdef __CUDACC__
-#include <cuda_runtime.h>
-#define GRAFT_BEFORE_BODIES() static_assert(true)
-#define GRAFT_AFTER_BODIES() static_assert(true)
-#define GRAFT_OF_TARGET
-#define GRAFT_BODY __device__ __forceinline__
-#define GRAFT_RARE_BODY __device__ __noinline__ // its registers shall not be those of the loop
-#else
-#include <hwy/highway.h>
-#define GRAFT_BEFORE_BODIES() HWY_BEFORE_NAMESPACE()
-#define GRAFT_AFTER_BODIES() HWY_AFTER_NAMESPACE()
-#define GRAFT_OF_TARGET ::HWY_NAMESPACE
-#define GRAFT_BODY HWY_INLINE
-#define GRAFT_RARE_BODY HWY_INLINE
-#endif
+#include "core/target_bodies.hpp"
 
 namespace graft::forces {
 
