@@ -136,7 +136,7 @@ settings::Settings engine_settings(const Options& options) {
     s.backend = asked.backend;
     s.tuned = asked.leaf != 0 || asked.group != 0;
     s.leaf = asked.leaf != 0 ? asked.leaf : s.leaf;
-    s.group = asked.group != 0 ? asked.group : s.group;
+    s.group = asked.group != 0 ? asked.group : settings::standard_group(s.order);
     if (asked.walk == WalkAsked::transposed)
         s.walk = settings::Walk::transposed;
     if (asked.walk == WalkAsked::thread)

@@ -5,6 +5,7 @@
 #include "backend/gpu_choice.hpp"
 #include "backend/gpu_library.hpp"
 #include "core/error.hpp"
+#include "moments/moment_terms.hpp"
 #include "periodic/lattice_kind.hpp"
 
 #include <algorithm>
@@ -38,6 +39,10 @@ int32_t device_for(const comm::Communicator& comm, const settings::Settings& set
     return backend::choose_device(-1, comm.rank(), devices);
 }
 
+const char* why_not_of_order(const settings::Settings& settings) {
+    return settings.method == settings::Method::tree && moments::is_harmonic(settings.order) ? "orders above 4" : nullptr;
+}
+
 /// What of the settings only the CPU does over ranks; NULL: nothing.
 const char* why_not_over_ranks(const settings::Settings& settings) {
     if (settings.periodic) // one sum, whatever the tree
@@ -51,7 +56,7 @@ const char* why_not_over_ranks(const settings::Settings& settings) {
         return "over ranks, GPUs build a tree per rank: tree.scope local";
     if (settings.exchange != settings::Exchange::push)
         return "over ranks, GPUs exchange by push only";
-    return nullptr;
+    return why_not_of_order(settings);
 }
 
 /// Why a rank alone computes on the CPU; "": on a GPU. Throws for a GPU that is asked for and not there.
@@ -61,7 +66,8 @@ std::string why_on_cpu(const settings::Settings& settings, const Request& reques
     if (settings.method == settings::Method::reference)
         return "method reference";
     const bool asked = settings.backend == settings::Backend::cuda;
-    if (const char* why = periodic::why_no_gpu_lattice(settings); why != nullptr) {
+    const char* const lattice = periodic::why_no_gpu_lattice(settings);
+    if (const char* why = lattice != nullptr ? lattice : why_not_of_order(settings); why != nullptr) {
         if (asked)
             fail(Status::unsupported, "backend: gpu does not compute %s; expected backend cpu or auto", why);
         return why;

@@ -3,6 +3,7 @@
 #include "engine/checks.hpp"
 
 #include "core/error.hpp"
+#include "moments/moment_terms.hpp"
 #include "particles/charge_scale.hpp"
 
 #include <cmath>
@@ -38,6 +39,16 @@ double scale_of_charges(double magnitude) {
     if (scale == 0)
         refuse_infinite_charge();
     return scale;
+}
+
+void check_order(const settings::Settings& settings) {
+    if (settings.method != settings::Method::tree || !moments::is_harmonic(settings.order))
+        return;
+    const char* const what = settings.periodic                                        ? "in a periodic box"
+                             : settings.softening == settings::Softening::plummer ? "with softening.kind plummer"
+                                                                                      : nullptr;
+    if (what != nullptr)
+        fail(Status::unsupported, "order %d %s; expected 0 to %d there", settings.order, what, moments::cartesian_order);
 }
 
 void refuse_needless_softening() {

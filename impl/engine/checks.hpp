@@ -16,6 +16,8 @@ void check_charge_all(double charge);
 /// The power of two that charges with this sum of |charge| are multiplied by. Throws Error(value) for a sum that is
 /// not finite.
 double scale_of_charges(double magnitude);
+/// Orders that this computation has no expansions of.
+void check_order(const settings::Settings& settings);
 [[noreturn]] void refuse_needless_softening();
 [[noreturn]] void refuse_two_target_sets();
 /// Error(unsupported) for what a periodic box that has particles does not have: the virial of some of them, and Plummer

@@ -17,6 +17,7 @@ void check(const settings::Settings& settings, const Request& request) {
         check_count(request.points->n, "points");
     else if (particles.has_active && particles.has_target)
         refuse_two_target_sets();
+    check_order(settings);
 }
 
 NamedView device_array(const Request& request) {

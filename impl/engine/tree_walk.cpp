@@ -223,9 +223,11 @@ void TreeForce::State::evaluate_cells(const Job& job, int64_t begin, int64_t end
     job.workspaces.of<T>().prepare(job.executor.threads);
     job.workspaces.full.prepare(job.executor.threads);
     lists::bound_cells(targets.groups(), targets.cells());
-    if (hierarchy)
+    if (hierarchy) {
         walk.nodes.fill(job.executor, forest.moments, forest.criterion, job.settings.theta,
                         forest.tree.node_count());
+        walk.nodes.own = forest.own_end;
+    }
     while (static_cast<int>(walk.threads.size()) < job.executor.threads)
         walk.threads.emplace_back(walk.memory);
     for (WalkThread& thread : walk.threads) {

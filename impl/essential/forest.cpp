@@ -12,7 +12,7 @@ namespace graft::essential {
 
 namespace {
 
-constexpr int64_t direct_counts[moments::max_order + 1] = {1, 2, 3, 5, 8};
+constexpr int64_t direct_counts[moments::cartesian_order + 1] = {1, 2, 3, 5, 8}; // 8 of higher orders
 
 double reach_of(const moments::Moments& m, int64_t k, const settings::Settings& settings) {
     const bool plummer = !m.softening.empty() && settings.softening == settings::Softening::plummer;
@@ -29,7 +29,7 @@ geometry::Box cell_of(const tree::Tree& tree, int32_t node) {
 } // namespace
 
 int64_t direct_count(const settings::Settings& settings) {
-    return direct_counts[settings.order];
+    return direct_counts[std::min(settings.order, moments::cartesian_order)];
 }
 
 lists::CriterionOptions criterion_options(const settings::Settings& settings) {

@@ -124,7 +124,7 @@ bool local_serves(const DeviceEvaluation& how) {
 }
 
 void check(const DeviceEvaluation& how, const moments::DeviceMoments& moments) {
-    if (how.order != moments.order || how.order < 0 || how.order > moments::max_order)
+    if (how.order != moments.order || how.order < 0 || how.order > moments::cartesian_order)
         core::fail(core::Status::internal, "evaluation on the device: order %d, but moments of order %d",
                    how.order, moments.order);
     if ((how.precision == DevicePrecision::fp64 ? moments.full.empty() : moments.single.empty()) &&

@@ -20,19 +20,29 @@ HWY_BEFORE_NAMESPACE();
 namespace graft::lists::HWY_NAMESPACE {
 namespace {
 
-constexpr double touch = 1.05;
+/// Small nodes of harmonic orders are as many as a large one has: each of little error, and all of one sign.
+constexpr double touch = 1.05, harmonic_touch = 1.6;
 
 struct WideLimit {
     V centre[3], radius, allowed;
     int degree;
+    bool bounds_rim;
 };
+
+/// value (sqrt(square) / length)^power
+HWY_INLINE V times_ratio(V value, V square, V length, int power) {
+    const V ratio = hn::Div(square, hn::Mul(length, length));
+    for (int k = 0; k < power / 2; ++k)
+        value = hn::Mul(value, ratio);
+    return power % 2 == 0 ? value : hn::Mul(value, hn::Sqrt(ratio));
+}
 
 HWY_INLINE WideLimit widen(const CellFarLimit& limit) {
     const D d;
     return {{hn::Set(d, limit.centre[0]), hn::Set(d, limit.centre[1]), hn::Set(d, limit.centre[2])},
             hn::Set(d, limit.radius),
             hn::Set(d, limit.allowed),
-            limit.degree};
+            limit.degree, limit.opens_near};
 }
 
 /// Bit c: node base + c is far; for c < count only.
@@ -47,16 +57,16 @@ HWY_INLINE uint32_t far_from(const WalkInput& input, const FarNodes& nodes, cons
         const V dz = hn::Sub(hn::LoadU(d, input.cz + at), limit.centre[2]);
         const V square =
             hn::Add(hn::Add(rounded(hn::Mul(dx, dx)), rounded(hn::Mul(dy, dy))), rounded(hn::Mul(dz, dz)));
-        const V rim = hn::Mul(hn::Set(d, touch), hn::Add(limit.radius, hn::LoadU(d, nodes.radius.data() + at)));
-        const V both = hn::Add(limit.radius, hn::LoadU(d, nodes.extent.data() + at));
-        const V both_square = hn::Mul(both, both), ratio = hn::Div(square, both_square);
-        const V magnitude = hn::LoadU(d, nodes.magnitude.data() + at);
-        V most = hn::Mul(hn::Mul(limit.allowed, both_square), ratio);
-        for (int k = 0; k < limit.degree / 2; ++k)
-            most = hn::Mul(most, ratio);
-        const auto small = limit.degree % 2 == 0
-                               ? hn::Le(magnitude, most)
-                               : hn::Le(hn::Mul(magnitude, magnitude), hn::Mul(hn::Mul(most, most), ratio));
+        const V rim = hn::Mul(hn::Set(d, limit.bounds_rim ? harmonic_touch : touch), hn::Add(limit.radius, hn::LoadU(d, nodes.radius.data() + at)));
+        const V extent = hn::LoadU(d, nodes.extent.data() + at), magnitude = hn::LoadU(d, nodes.magnitude.data() + at);
+        const V most = hn::Mul(limit.allowed, square);
+        auto small = hn::Le(magnitude, times_ratio(most, square, hn::Add(limit.radius, extent), limit.degree));
+        if (limit.bounds_rim) {
+            const V rim_part = hn::Mul(hn::Mul(magnitude, extent), extent);
+            const V rim_square = hn::LoadU(d, nodes.radius.data() + at);
+            small = hn::And(small, hn::Le(rim_part, hn::Mul(hn::Mul(rim_square, rim_square),
+                                                            times_ratio(most, square, hn::Add(limit.radius, rim_square), limit.degree))));
+        }
         uint8_t some[8] = {};
         hn::StoreMaskBits(d, hn::And(small, hn::Gt(square, hn::Mul(rim, rim))), some);
         bits |= static_cast<uint32_t>(some[0]) << c;
@@ -82,6 +92,15 @@ HWY_INLINE Verdict judge_some(const WalkInput& input, const Target& target, cons
 HWY_INLINE void append(int32_t first, uint32_t mask, core::Buffer<int32_t>& entries) {
     for (; mask != 0; mask &= mask - 1)
         entries.push_back(first + std::countr_zero(mask));
+}
+
+/// Those of the nodes in the mask that are longer than `size`.
+HWY_INLINE uint32_t larger_than(const WalkInput& input, int32_t first, uint32_t mask, double size) {
+    uint32_t larger = 0;
+    for (; mask != 0; mask &= mask - 1)
+        if (input.boxes[first + std::countr_zero(mask)].longest_edge() > size)
+            larger |= mask & (0 - mask);
+    return larger;
 }
 
 /// The last child first: it is taken last.
@@ -111,10 +130,8 @@ void walk_cell(const WalkInput& input, const FarNodes& nodes, const Target& targ
             const uint32_t far_ones =
                 verdict.accepted != 0 ? verdict.accepted & far_from(input, nodes, wide_limit, some.first, count) : 0;
             append(some.first, far_ones, far);
-            uint32_t larger = 0;
-            for (uint32_t bits = verdict.opened; bits != 0; bits &= bits - 1)
-                if (input.boxes[some.first + std::countr_zero(bits)].longest_edge() > size)
-                    larger |= bits & (0 - bits);
+            const uint32_t near_ones = limit.opens_near ? verdict.accepted & ~far_ones & ~uint32_t{some.terminal} : 0;
+            const uint32_t larger = larger_than(input, some.first, verdict.opened | near_ones, size);
             const uint32_t keep = some.mask & ~far_ones & ~larger;
             if (keep != 0 && (verdict.accepted | verdict.leaves | verdict.opened) != 0)
                 left.push_back({some.first, static_cast<uint8_t>(keep & (verdict.accepted | verdict.leaves | verdict.opened)),
@@ -129,6 +146,7 @@ void walk_group(const WalkInput& input, const FarNodes& nodes, const Target& tar
                 core::Buffer<int32_t>& near, core::Buffer<int32_t>& leaves) {
     const WideTarget wide = widen(target);
     const WideLimit wide_limit = limit != nullptr ? widen(*limit) : WideLimit{};
+    const double size = target.box.longest_edge();
     for (const Undecided& entry : from) {
         stack[0] = entry;
         for (int64_t depth = 1; depth > 0;) {
@@ -138,10 +156,18 @@ void walk_group(const WalkInput& input, const FarNodes& nodes, const Target& tar
             const uint32_t far_ones = limit != nullptr && verdict.accepted != 0
                                           ? verdict.accepted & far_from(input, nodes, wide_limit, some.first, count)
                                           : 0;
+            uint32_t near_ones = verdict.accepted & ~far_ones, at_leaves = verdict.leaves, opened = verdict.opened;
+            if (limit != nullptr && limit->opens_near && near_ones != 0) {
+                opened |= larger_than(input, some.first, near_ones & ~uint32_t{some.terminal}, size);
+                near_ones &= ~opened;
+                if (some.first + static_cast<int32_t>(count) <= nodes.own)
+                    at_leaves |= near_ones & some.terminal;
+                near_ones &= ~at_leaves;
+            }
             append(some.first, far_ones, far);
-            append(some.first, verdict.accepted & ~far_ones, near);
-            append(some.first, verdict.leaves, leaves);
-            depth = push_children(input, some.first, verdict.opened, stack, depth);
+            append(some.first, near_ones, near);
+            append(some.first, at_leaves, leaves);
+            depth = push_children(input, some.first, opened, stack, depth);
         }
     }
 }
@@ -173,7 +199,7 @@ int64_t dual_walk_stack(int levels) {
 }
 
 CellFarLimit::CellFarLimit(const Target& target, int order, int degree)
-    : allowed(cell_far_share(order)), degree(degree) {
+    : allowed(cell_far_share(order)), degree(degree), opens_near(moments::is_harmonic(order)) {
     double square = 0;
     for (int a = 0; a < 3; ++a) {
         const double half = 0.5 * target.box.upper[a] - 0.5 * target.box.lower[a];

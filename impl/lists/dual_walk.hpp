@@ -10,6 +10,10 @@
 // Far: the first terms that a polynomial of degree N about the centre of targets of radius r leaves out are, of a node
 // of sum |q| = m and root mean square radius e at distance d, about m ((r + e) / d)^N / d^2. A share of the error that
 // the node may have is what they may be, and target and source must not meet: d > touch (r + radius).
+//
+// Accepted, not far: a cell of low order meets the targets one by one (M2P). One of harmonic order costs more than its
+// children in the polynomial, or than the particles of a leaf: it is opened where it has children and is larger than the
+// cell of targets, and its particles are taken where they are here.
 #pragma once
 
 #include "backend/executor.hpp"
@@ -44,12 +48,13 @@ struct FarNodes {
     void fill(const backend::Executor& executor, const moments::Moments& moments, const Criterion& criterion,
               double theta, int64_t nodes);
     core::Buffer<double> magnitude, extent, radius; // with Criterion::padding
+    int32_t own = 0; // nodes whose particles are all here: set by whoever knows
 };
 
 /// The share: with it median and 99th percentile of the error are those of polynomials for groups alone
 /// (far_cells.hpp), on Plummer spheres, cubes and discs.
 constexpr double cell_far_share(int order) {
-    return order == 0 ? 0.005 : (order == 1 ? 0.08 : (order == 2 ? 0.07 : 0.05));
+    return order == 0 ? 0.005 : (order == 1 ? 0.08 : (order == 2 ? 0.07 : (order == 3 || order == 4 ? 0.05 : (order == 5 ? 0.35 : (order == 6 ? 0.7 : 1)))));
 }
 
 /// The far side of one cell.
@@ -59,6 +64,7 @@ struct CellFarLimit {
     double radius;  // of the targets' box
     double allowed; // error of a node's polynomial
     int degree;     // N
+    bool opens_near; // accepted nodes that are not far
 };
 
 /// Room that a walk needs, in entries.

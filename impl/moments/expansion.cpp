@@ -4,6 +4,8 @@
 
 #include "moments/node_expansion.hpp"
 
+#include <algorithm>
+
 namespace graft::moments {
 
 template <typename T>
@@ -15,8 +17,12 @@ void extend_expansion(const backend::Executor& executor, const Moments& moments,
         end - begin,
         [&](int64_t i) {
             const int64_t k = begin + i;
-            fill_node(moments.of(static_cast<int32_t>(k)), moments.order, softened, size,
-                      out.data() + k * size);
+            const double* const from = moments.of(static_cast<int32_t>(k));
+            T* const to = out.data() + k * size;
+            if (is_harmonic(moments.order))
+                std::fill(std::copy_n(from, harmonic_count(moments.order), to), to + size, T(0));
+            else
+                fill_node(from, moments.order, softened, size, to);
         },
         1024);
 }

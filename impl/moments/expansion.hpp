@@ -16,7 +16,8 @@
 //        | 4 Q4: xxxx xxxy xxxz xxyy xxyz xyyy xyyz yyyy yyyz
 // (the other components follow from tracelessness), and softened
 //     c | c1: x y z | 2 c2: as Q2 | w,
-// each as far as the order goes, filled up to a multiple of record_pad.
+// each as far as the order goes, filled up to a multiple of record_pad. Above cartesian_order the record is the
+// harmonic moments as they are, and cells are not softened.
 #pragma once
 
 #include "moments/moments.hpp"
@@ -25,9 +26,9 @@ namespace graft::moments {
 
 inline constexpr int record_pad = 4;
 
-/// Numbers of Q_0 ... Q_order: 1, 4, 9, 16, 25.
+/// Numbers of Q_0 ... Q_order, and of harmonic moments.
 constexpr int traceless_terms(int order) {
-    return (order + 1) * (order + 1);
+    return harmonic_count(order);
 }
 /// Numbers of R: 0, 0, 1, 4, 10.
 constexpr int trace_terms(int order) {

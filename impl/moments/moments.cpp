@@ -3,6 +3,7 @@
 #include "moments/moments.hpp"
 
 #include "core/error.hpp"
+#include "moments/harmonic_moments.hpp"
 #include "moments/p2m_m2m.hpp"
 
 namespace graft::moments {
@@ -21,24 +22,61 @@ MomentArrays arrays_of(Moments& m) {
             m.spread.data(), m.rho.data(), m.softening.data(), m.softening_square.data(), m.values.data()};
 }
 
-template <int Order>
-void combine(const TreeArrays& tree, int32_t index, const MomentArrays& m) {
+/// P2M and M2M of one order.
+template <int order>
+struct Cartesian {
+    static void leaf(const TreeArrays& tree, int32_t index, const MomentArrays& m) {
+        p2m<order>(tree, index, m, m.values + int64_t{index} * term_count(order));
+    }
+    static void inner(const TreeArrays& tree, int32_t index, const MomentArrays& m) {
+        m2m<order>(tree, index, m, m.values + int64_t{index} * term_count(order));
+    }
+};
+struct Harmonic {
+    int order;
+    void leaf(const TreeArrays& tree, int32_t index, const MomentArrays& m) const { harmonic_p2m(order, tree, index, m); }
+    void inner(const TreeArrays& tree, int32_t index, const MomentArrays& m) const { harmonic_m2m(order, tree, index, m); }
+};
+
+/// body(what makes moments of this order)
+template <typename Body>
+void with_order(int order, const Body& body) {
+    switch (order) {
+    case 0:
+        return body(Cartesian<0>{});
+    case 1:
+        return body(Cartesian<1>{});
+    case 2:
+        return body(Cartesian<2>{});
+    case 3:
+        return body(Cartesian<3>{});
+    case 4:
+        return body(Cartesian<4>{});
+    default:
+        if (order < 0 || order > max_order)
+            core::fail(core::Status::argument, "order is %d; expected 0 to %d", order, max_order);
+        return body(Harmonic{order});
+    }
+}
+
+template <typename Terms>
+void combine(const Terms& terms_of, const TreeArrays& tree, int32_t index, const MomentArrays& m) {
     const tree::Node& node = tree.nodes[index];
     store_frame(inner_frame(tree.boxes[index], node.child_count, StoredChildren{m, node.first_child}), index,
                 m);
-    m2m<Order>(tree, index, m, m.values + static_cast<int64_t>(index) * term_count(Order));
+    terms_of.inner(tree, index, m);
 }
 
-template <int Order>
-void node_moments(const TreeArrays& tree, int32_t index, const MomentArrays& m) {
+template <typename Terms>
+void node_moments(const Terms& terms_of, const TreeArrays& tree, int32_t index, const MomentArrays& m) {
     if (tree.nodes[index].child_count > 0)
-        return combine<Order>(tree, index, m);
+        return combine(terms_of, tree, index, m);
     leaf_frame(tree, index, m);
-    p2m<Order>(tree, index, m, m.values + static_cast<int64_t>(index) * term_count(Order));
+    terms_of.leaf(tree, index, m);
 }
 
-template <int Order>
-void all_levels(const backend::Executor& executor, const Tree& tree, Moments& moments) {
+template <typename Terms>
+void all_levels(const Terms& terms_of, const backend::Executor& executor, const Tree& tree, Moments& moments) {
     const TreeArrays arrays = arrays_of(tree);
     const MomentArrays m = arrays_of(moments);
     const bool softened = !moments.softening.empty();
@@ -48,7 +86,7 @@ void all_levels(const backend::Executor& executor, const Tree& tree, Moments& mo
             tree.level_offset[level + 1] - begin,
             [&](int64_t k) {
                 const int32_t index = begin + static_cast<int32_t>(k);
-                node_moments<Order>(arrays, index, m);
+                node_moments(terms_of, arrays, index, m);
                 if (softened)
                     node_softening(arrays, index, m);
             },
@@ -67,11 +105,9 @@ void resize_moments(Moments& m, int64_t nodes, bool with_softening) {
 }
 
 void combine_moments(const Tree& tree, int32_t node, Moments& moments) {
-    constexpr void (*combine_order[])(const TreeArrays&, int32_t, const MomentArrays&) = {
-        combine<0>, combine<1>, combine<2>, combine<3>, combine<4>};
     const TreeArrays arrays = arrays_of(tree);
     const MomentArrays m = arrays_of(moments);
-    combine_order[moments.order](arrays, node, m);
+    with_order(moments.order, [&](const auto& terms_of) { combine(terms_of, arrays, node, m); });
     if (!moments.softening.empty())
         node_softening(arrays, node, m);
 }
@@ -84,20 +120,7 @@ void compute_moments(const backend::Executor& executor, const Tree& tree, int or
     m.softening.resize(tree.softening.empty() ? 0 : nodes);
     m.softening_square.resize(m.softening.size());
     m.values.resize(nodes * m.stride());
-    switch (order) {
-    case 0:
-        return all_levels<0>(executor, tree, m);
-    case 1:
-        return all_levels<1>(executor, tree, m);
-    case 2:
-        return all_levels<2>(executor, tree, m);
-    case 3:
-        return all_levels<3>(executor, tree, m);
-    case 4:
-        return all_levels<4>(executor, tree, m);
-    default:
-        core::fail(core::Status::argument, "order is %d; expected 0 to 4", order);
-    }
+    with_order(order, [&](const auto& terms_of) { all_levels(terms_of, executor, tree, m); });
 }
 
 } // namespace graft::moments

@@ -4,7 +4,9 @@
 // Moment (a, b, c) of a node is sum q (x/rho)^a (y/rho)^b (z/rho)^c over its particles, positions relative to
 // the node's centre, in units of the node's own power-of-two length rho >= radius: numbers of the size of the
 // charge, whatever the host's units, that fit single precision. The centre is the centre of |q| (of mass, for
-// gravity): the dipole then vanishes for charges of one sign and is kept for mixed ones. Sums run in tree
+// gravity): the dipole then vanishes for charges of one sign and is kept for mixed ones. Above cartesian_order the
+// moments are harmonic: sum q (-r/rho)^alpha / alpha! over the terms of harmonics.hpp, where r^alpha is reduced by z^2 =
+// -(x^2 + y^2). Sums run in tree
 // order, without fused multiply-adds, so that all numbers have the same bits for any number of threads.
 // Source: gaburov2010 section 3.2.1 (properties of each cell), McMillan & Aarseth 1993; order 4 by the same
 // rule.
@@ -33,11 +35,11 @@ struct Moments {
     core::Buffer<double> softening_square; // |q|-weighted mean of the squared lengths; empty as softening
     core::Buffer<double> values;           // node-major, stride() numbers a node
 
-    int stride() const { return term_count(order); }
+    int stride() const { return is_harmonic(order) ? harmonic_count(order) : term_count(order); }
     const double* of(int32_t node) const { return values.data() + static_cast<int64_t>(node) * stride(); }
 };
 
-/// Moments of all nodes up to `order` (0..4). Cost: O(n * terms) + O(nodes * terms^2 / 4); allocates only on
+/// Moments of all nodes up to `order` (0 to max_order). Cost: O(n * terms) + O(nodes * terms^2 / 4); allocates only on
 /// growth.
 void compute_moments(const backend::Executor& executor, const tree::Tree& tree, int order, Moments& moments);
 

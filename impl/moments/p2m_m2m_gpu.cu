@@ -88,7 +88,7 @@ void fill(backend::Queue& queue, const tree::DeviceTree& tree, bool softened, co
 } // namespace
 
 void compute_moments(backend::Queue& queue, const tree::DeviceTree& tree, int order, DeviceMoments& m) {
-    if (order < 0 || order > max_order)
+    if (order < 0 || order > cartesian_order)
         core::fail(core::Status::argument, "order is %d; expected 0 to 4", order);
     if (tree.charge.size() != tree.n)
         core::fail(core::Status::argument, "moments: the tree has no charges");

@@ -143,7 +143,7 @@ void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator&
     cells.opening = std::min(settings.theta, settings.mac == settings::MacType::error ? 0.85 : 1.0);
     cells.error = settings.mac == settings::MacType::error ? settings.accuracy : 0;
     cells.accuracy = settings.ewald_accuracy > 0 ? 0 : share_of_splitting * cells.error;
-    cells.cost = cell_costs[full][settings.order];
+    cells.cost = cell_costs[full][std::min(settings.order, moments::cartesian_order)];
     cells.direct = static_cast<double>(essential::direct_count(settings));
     cells.leaf = settings.tuned ? settings.leaf : 0;
     cells.group = settings.tuned ? settings.group : cell_group;

@@ -13,11 +13,11 @@ std::string warning_of(const Settings& s) {
             "mac.accuracy %g: single precision keeps errors at about 1e-6; expected precision "
             "fp64, or %g and more",
             s.accuracy, single_precision_floor);
-    if (s.accuracy < least_accuracy[s.order])
+    if (s.accuracy < least_accuracy_of(s.order))
         return core::format(
             "mac.accuracy %g: at order %d one force in a hundred is wrong by more than twice "
             "that; expected a higher order, %g and more, or a smaller accuracy to make up for it",
-            s.accuracy, s.order, least_accuracy[s.order]);
+            s.accuracy, s.order, least_accuracy_of(s.order));
     return "";
 }
 

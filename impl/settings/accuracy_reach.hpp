@@ -13,6 +13,9 @@ namespace graft::settings {
 inline constexpr double single_precision_floor = 2e-6;
 /// By order: below this the error of one force in a hundred is more than twice what is asked.
 inline constexpr double least_accuracy[] = {3e-6, 1e-3, 1e-4, 2e-5, 3e-6};
+constexpr double least_accuracy_of(int order) {
+    return order < 5 ? least_accuracy[order] : 0;
+}
 
 /// The key's text, with the numbers above.
 inline constexpr const char* accuracy_meaning =

@@ -45,4 +45,9 @@ struct Settings {
     bool tuned = true; // leaf and group are the user's; false: the GPU takes sizes that suit it
 };
 
+/// tree.group where a CPU chooses: the cells of higher orders do more for small groups.
+constexpr int standard_group(int order) {
+    return order <= 4 ? 128 : 64;
+}
+
 } // namespace graft::settings

@@ -133,7 +133,7 @@ TEST_F(ContextTable, ANewValueIsComputedWith) {
 
 TEST_F(ContextTable, AContextKnowsItsLastFailure) {
     EXPECT_EQ(error(), "");
-    std::thread([&] { EXPECT_EQ(api->context_set(context, "order", "9"), GRAFT_ERROR_DECK_RANGE); }).join();
+    std::thread([&] { EXPECT_EQ(api->context_set(context, "order", "13"), GRAFT_ERROR_DECK_RANGE); }).join();
     const std::string said = error();
     EXPECT_NE(said.find("order"), std::string::npos) << said;
     EXPECT_NE(said, api->last_error()); // this thread's

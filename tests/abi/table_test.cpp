@@ -142,7 +142,7 @@ TEST_F(Table, NumbersThatAKeyDoesNotTakeChangeNothing) {
     const std::string before = value("order");
     expect_error(api->options_set_double(options, "order", 1.5), GRAFT_ERROR_DECK_TYPE, "order");
     expect_error(api->options_set_double(options, "order", NAN), GRAFT_ERROR_DECK_TYPE, "order");
-    expect_error(api->options_set_int64(options, "order", 9), GRAFT_ERROR_DECK_RANGE, "order");
+    expect_error(api->options_set_int64(options, "order", 13), GRAFT_ERROR_DECK_RANGE, "order");
     expect_error(api->options_set_int64(options, "order", INT64_MIN), GRAFT_ERROR_DECK_RANGE, "order");
     expect_error(api->options_set_double(options, "mac.theta", INFINITY), GRAFT_ERROR_DECK_TYPE, "mac.theta");
     expect_error(api->options_set_int64(options, "balance.force", 2), GRAFT_ERROR_DECK_RANGE, "balance.force");
@@ -276,7 +276,7 @@ TEST_F(Table, ToolDeckChecksDecksAndOthersAreNamed) {
     std::string answer;
     EXPECT_EQ(api->run_tool("deck", "text: 'order: 1'", append, &answer), GRAFT_OK) << api->last_error();
     EXPECT_NE(answer.find("\"order\": \"1\""), std::string::npos) << answer;
-    expect_error(api->run_tool("deck", "text: 'order: 9'", append, &answer), GRAFT_ERROR_DECK_RANGE,
+    expect_error(api->run_tool("deck", "text: 'order: 13'", append, &answer), GRAFT_ERROR_DECK_RANGE,
                  "deck:1:8");
     expect_error(api->run_tool("deck", "colour: red", append, &answer), GRAFT_ERROR_ARGUMENT, "file or text");
     expect_error(api->run_tool("deck", "a: [", append, &answer), GRAFT_ERROR_DECK_SYNTAX, "arguments:");

@@ -319,7 +319,7 @@ TEST(Settings, NumbersAreCheckedLikeTheDeck) {
     EXPECT_EQ(s.get_number("host.mine"), 0.5);
     EXPECT_EQ(failure_of([&] { s.set_number("mac.theta", 3); }).second,
               "key 'mac.theta': 3 is out of range; expected a number in [0, 2]");
-    for (const double wrong : {2.5, -1.0, 5.0, std::nan("")})
+    for (const double wrong : {2.5, -1.0, 13.0, std::nan("")})
         EXPECT_NE(failure_of([&] { s.set_number("order", wrong); }).first, 0) << wrong;
     EXPECT_EQ(failure_of([&] { s.set_number("order", 2.5); }).first, GRAFT_ERROR_DECK_TYPE);
     EXPECT_EQ(failure_of([&] { s.set_number("mac.history", 2); }).first, GRAFT_ERROR_DECK_RANGE);

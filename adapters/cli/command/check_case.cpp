@@ -124,7 +124,7 @@ void describe(CheckResult& result, const Deck& deck) {
 const std::vector<EngineSetting>& engine_settings() {
     static const std::vector<EngineSetting> settings = {
         {"theta", "mac.theta", "T", "opening angle; criterion error: the largest one"},
-        {"order", "order", "P", "multipole order 0..4"},
+        {"order", "order", "P", "multipole order 0..12"},
         {"mac", "mac.type", "TYPE", "edge, box or error"},
         {"accuracy", "mac.accuracy", "A",
          "criterion error: force error per node, about the p99 error (graft deck --explain says where)"},

@@ -2,53 +2,68 @@
 // See l2l.hpp.
 #include "forces/m2l/l2l.hpp"
 
+#include "core/plain_ops.hpp"
+#include "moments/harmonics.hpp"
+
 namespace graft::forces {
 
 namespace {
 
-struct PlainOps {
-    using Real = double;
-    static double set(double v) { return v; }
-    static double add(double a, double b) { return a + b; }
-    static double mul(double a, double b) { return a * b; }
-    static double fma(double a, double b, double c) { return a * b + c; }
-};
+using core::PlainOps;
 
 #define GRAFT_LOCAL_BODY inline
 #include "forces/m2l/m2l.inc"
 #undef GRAFT_LOCAL_BODY
 
-/// With h the step in the old frame's units; then each order in the new one's.
-template <int degree>
-void move(const LocalExpansion& from, const Frame& from_frame, const Frame& to_frame, LocalExpansion& to) {
-    const double ratio = from_frame.scale / to_frame.scale;
-    double h[3], power[degree + 1];
-    for (int a = 0; a < 3; ++a) // both centres from the new frame's origin, where the smaller cell is
-        h[a] = to.centre[a] * ratio + (to_frame.centre[a] - from_frame.centre[a]) * from_frame.scale - from.centre[a];
-    PointBody<PlainOps, degree>::move(from.value.data(), h, to.value.data());
-    power[0] = ratio;
-    for (int l = 1; l <= degree; ++l)
-        power[l] = power[l - 1] * ratio;
-    for (int l = 0, k = 0; l <= degree; ++l)
-        for (; k < moments::term_count(l); ++k)
-            to.value[static_cast<size_t>(k)] *= power[l];
+GRAFT_BEFORE_BODIES();
+void move_harmonic(int degree, const double* from, const double (&h)[3], double* to) {
+    using Terms = moments::HWY_NAMESPACE::Harmonics<PlainOps>;
+    double w[moments::harmonic_count(max_local_order)], table[moments::max_table];
+    std::copy_n(from, moments::harmonic_count(degree), table);
+    Terms::complete(degree, table);
+    Terms::regular(degree, h, w);
+    const moments::Products& products = moments::products_of_l2l(degree);
+    for (int k = 0; k <= degree; ++k)
+        for (int c = 0; c < 2; ++c)
+            for (int b = 0; b <= k - c; ++b) {
+                double sum[1];
+                Terms::correlate<1>(products.begin(k, c), products.end(k, c), b, w, table, sum);
+                to[moments::harmonic_index(k, b, c)] = sum[0];
+            }
+}
+GRAFT_AFTER_BODIES();
+
+/// With h the step in the old frame's units.
+void move(int order, const double* from, const double (&h)[3], double* to) {
+    switch (order) {
+    case 0:
+        return PointBody<PlainOps, local_order(0)>::move(from, h, to);
+    case 1:
+        return PointBody<PlainOps, local_order(1)>::move(from, h, to);
+    case 2:
+        return PointBody<PlainOps, local_order(2)>::move(from, h, to);
+    case 3:
+        return PointBody<PlainOps, local_order(3)>::move(from, h, to);
+    case 4:
+        return PointBody<PlainOps, local_order(4)>::move(from, h, to);
+    default:
+        return move_harmonic(local_order(order), from, h, to);
+    }
 }
 
 } // namespace
 
 void l2l(int order, const LocalExpansion& from, const Frame& from_frame, const Frame& to_frame, LocalExpansion& to) {
-    switch (order) {
-    case 0:
-        return move<local_order(0)>(from, from_frame, to_frame, to);
-    case 1:
-        return move<local_order(1)>(from, from_frame, to_frame, to);
-    case 2:
-        return move<local_order(2)>(from, from_frame, to_frame, to);
-    case 3:
-        return move<local_order(3)>(from, from_frame, to_frame, to);
-    default:
-        return move<local_order(4)>(from, from_frame, to_frame, to);
-    }
+    const double ratio = from_frame.scale / to_frame.scale;
+    double h[3];
+    for (int a = 0; a < 3; ++a) // both centres from the new frame's origin, where the smaller cell is
+        h[a] = to.centre[a] * ratio + (to_frame.centre[a] - from_frame.centre[a]) * from_frame.scale - from.centre[a];
+    move(order, from.value.data(), h, to.value.data());
+    double power = ratio; // each order in the new frame's units
+    for (int l = 0, k = 0; l <= local_order(order); ++l, power *= ratio)
+        for (const int end = moments::is_harmonic(order) ? moments::harmonic_count(l) : moments::term_count(l); k < end; ++k)
+            if (double& value = to.value[static_cast<size_t>(k)]; value != 0) // the power may be infinite
+                value *= power;
 }
 
 } // namespace graft::forces

@@ -3,6 +3,8 @@
 // m2l_terms.hpp the mathematics. Loops over terms are folds: every index is known to the compiler.
 #include "forces/m2l/m2l.hpp"
 
+#include "forces/m2l/m2l_harmonic.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -86,7 +88,7 @@ void l2p_double(const CellVariant& v, const LocalExpansion& local, const Targets
 template <typename T>
 void transpose_records(const T* expansion, int size, const int32_t* nodes, int64_t count, int64_t padded,
                        T* rows) {
-    alignas(64) static constexpr T zeros[64] = {};
+    alignas(64) static constexpr T zeros[moments::record_size(moments::max_order, false)] = {};
     transpose(expansion, size, nodes, count, zeros, rows, LocalSources<T>::stride, padded);
 }
 void transpose_float(const float* expansion, int size, const int32_t* nodes, int64_t count, int64_t padded,
@@ -109,6 +111,8 @@ HWY_EXPORT(l2p_double);
 
 template <typename T>
 void m2l(const CellVariant& v, double length, const LocalSources<T>& cells, LocalExpansion& local) {
+    if (moments::is_harmonic(v.order))
+        return m2l_harmonic(v.order, cells, local);
     v.softened ? m2l_of<T, true>(v.order, length, cells, local) : m2l_of<T, false>(v.order, length, cells, local);
 }
 template void m2l(const CellVariant&, double, const LocalSources<float>&, LocalExpansion&);
@@ -117,11 +121,15 @@ template void m2l(const CellVariant&, double, const LocalSources<double>&, Local
 template <>
 void l2p<float>(const CellVariant& v, const LocalExpansion& local, const Targets<float>& targets,
                 const FieldSums& sums) {
+    if (moments::is_harmonic(v.order))
+        return l2p_harmonic(v, local, targets, sums);
     HWY_DYNAMIC_DISPATCH(l2p_float)(v, local, targets, sums);
 }
 template <>
 void l2p<double>(const CellVariant& v, const LocalExpansion& local, const Targets<double>& targets,
                  const FieldSums& sums) {
+    if (moments::is_harmonic(v.order))
+        return l2p_harmonic(v, local, targets, sums);
     HWY_DYNAMIC_DISPATCH(l2p_double)(v, local, targets, sums);
 }
 
@@ -135,8 +143,8 @@ HWY_EXPORT(transpose_double);
 template <typename T>
 void LocalSources<T>::fill(const moments::Moments& moments, const T* expansion, const int32_t* nodes,
                            int64_t count, const Frame& frame, const CellVariant& variant) {
-    constexpr int rows = 4 + moments::record_size(moments::max_order, true);
-    values_.resize(rows * stride);
+    const int size = moments::record_size(variant.order, variant.softened);
+    values_.resize((4 + size) * stride);
     padded_ = (count + source_pad - 1) / source_pad * source_pad;
     if (count == 0)
         return;
@@ -148,7 +156,6 @@ void LocalSources<T>::fill(const moments::Moments& moments, const T* expansion, 
         to[2 * stride + j] = static_cast<T>((moments.cz[node] - frame.centre[2]) * frame.scale);
         to[3 * stride + j] = static_cast<T>(moments.radius[node] > 0 ? moments.rho[node] * frame.scale : 0);
     }
-    const int size = moments::record_size(variant.order, variant.softened);
     if constexpr (sizeof(T) == 4)
         HWY_DYNAMIC_DISPATCH(transpose_float)(expansion, size, nodes, count, padded_, to + 4 * stride);
     else

@@ -22,7 +22,7 @@
 
 namespace graft::forces {
 
-/// Coefficients L_beta in frame units, of the first term_count(local_order(order)) terms.
+/// Coefficients L_beta in frame units, of the first term_count(local_order(order)) terms, or as m2l_harmonic.hpp says.
 struct LocalExpansion {
     std::array<double, max_local_terms> value{};
     double centre[3] = {0, 0, 0}; // in the frame

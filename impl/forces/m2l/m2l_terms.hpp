@@ -13,6 +13,8 @@
 #include "core/host_device.hpp"
 #include "moments/moment_terms.hpp"
 
+#include <algorithm>
+
 namespace graft::forces {
 
 /// Order of the local expansion (degree of the potential's polynomial) that goes with cells of `order`: far
@@ -22,7 +24,8 @@ constexpr int local_order(int order) {
     return order + 3;
 }
 inline constexpr int max_local_order = local_order(moments::max_order);
-inline constexpr int max_local_terms = moments::term_count(max_local_order);
+inline constexpr int max_local_terms = std::max(moments::term_count(local_order(moments::cartesian_order)),
+                                                moments::harmonic_count(max_local_order));
 
 /// The term with this index.
 constexpr moments::Term local_term(int index) {

@@ -63,6 +63,11 @@ struct Expand {
     }
 
     HWY_INLINE void all(int order, bool softened) const {
+        if (moments::is_harmonic(order)) {
+            for (int k = 0; k < moments::harmonic_count(order); ++k)
+                put(row_charge + k, get(k));
+            return;
+        }
         for (int k = 0; k < std::min(4, moments::traceless_terms(order)); ++k)
             put(row_charge + k, get(k));
         if (order >= 2)
@@ -86,7 +91,7 @@ struct Expand {
 template <typename T>
 void pack(const T* expansion, int order, bool softened, const int32_t* nodes, int64_t count, int64_t padded,
           int64_t stride, T* scratch, T* rows) {
-    alignas(64) static constexpr T zeros[64] = {};
+    alignas(64) static constexpr T zeros[moments::record_size(moments::max_order, false)] = {};
     const int size = moments::record_size(order, softened);
     transpose(expansion, size, nodes, count, zeros, scratch, stride, padded);
     const int64_t block_size = row_count(order, softened) * source_pad;
@@ -160,8 +165,8 @@ template <typename T>
 void CellBuffer<T>::fill_rows(const moments::Moments& moments, const T* expansion, const int32_t* nodes,
                               const int32_t* record, int64_t count, const Frame& frame,
                               const CellVariant& variant) {
-    values_.resize(max_rows * capacity);
-    scratch_.resize(moments::record_size(moments::max_order, true) * stride);
+    values_.resize(row_count(variant.order, variant.traces()) * capacity);
+    scratch_.resize(moments::record_size(variant.order, variant.traces()) * stride);
     padded_ = (count + source_pad - 1) / source_pad * source_pad;
     if (count == 0)
         return;

@@ -3,6 +3,8 @@
 // periodic boxes.
 #include "forces/m2p/m2p.hpp"
 
+#include "forces/m2p/m2p_harmonic.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "forces/m2p/m2p.cpp"
 #include <hwy/foreach_target.h>
@@ -34,11 +36,15 @@ HWY_EXPORT(m2p_double);
 template <>
 void m2p<float>(const CellVariant& variant, double length, const Cells<float>& cells,
                 const Targets<float>& targets, int64_t chunk, const FieldSums& sums) {
+    if (moments::is_harmonic(variant.order))
+        return m2p_harmonic(variant, cells, targets, whole(cells, chunk), sums);
     HWY_DYNAMIC_DISPATCH(m2p_float)(variant, length, cells, targets, whole(cells, chunk), sums);
 }
 template <>
 void m2p<double>(const CellVariant& variant, double length, const Cells<double>& cells,
                  const Targets<double>& targets, int64_t chunk, const FieldSums& sums) {
+    if (moments::is_harmonic(variant.order))
+        return m2p_harmonic(variant, cells, targets, whole(cells, chunk), sums);
     HWY_DYNAMIC_DISPATCH(m2p_double)(variant, length, cells, targets, whole(cells, chunk), sums);
 }
 

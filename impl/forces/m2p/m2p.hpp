@@ -7,6 +7,7 @@
 #pragma once
 
 #include "forces/p2p/p2p.hpp"
+#include "moments/moment_terms.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -40,10 +41,10 @@ inline constexpr int row_dipole = 7;        // 3: x y z
 inline constexpr int row_quadrupole = 10;   // 6: xx xy xz yy yz zz
 inline constexpr int row_octupole = 16;     // 3 components of 5
 inline constexpr int row_hexadecapole = 31; // 3 components of 7
-/// Rows up to the gradient's last; softened and screened cells go on with c | c1: x y z | 2 c2: xx xy xz yy
+/// Rows up to the gradient's last; above moments::cartesian_order a record as it is from row_charge on; softened and screened cells go on with c | c1: x y z | 2 c2: xx xy xz yy
 /// yz zz | w.
 constexpr int gradient_rows(int order) {
-    return order == 0 ? row_dipole
+    return moments::is_harmonic(order) ? row_charge + moments::harmonic_count(order) : order == 0 ? row_dipole
                       : (order == 1 ? row_quadrupole
                                     : (order == 2 ? row_octupole : (order == 3 ? row_hexadecapole : 52)));
 }
@@ -53,7 +54,6 @@ constexpr int trace_rows(int order) {
 constexpr int row_count(int order, bool traces) {
     return gradient_rows(order) + (traces ? trace_rows(order) : 0);
 }
-inline constexpr int max_rows = row_count(4, true);
 
 /// Adds the field of the cells at the targets. `length` is Plummer's eps in frame units. Sums are kept in T
 /// over `chunk` cells, then added up in double (chunk <= 0: over all of them). Cost: cells.count *

@@ -112,7 +112,7 @@ struct Bench {
     core::Buffer<T> values{memory, "bench"}, places{memory, "bench"};
     core::Buffer<double> out{memory, "bench"};
     Bench() {
-        fill(values, 5 * bench_sources + forces::max_rows * bench_cells);
+        fill(values, 5 * bench_sources + forces::row_count(moments::cartesian_order, true) * bench_cells);
         fill(places, 4 * bench_targets);
         out.resize(4 * bench_targets);
         std::fill(out.begin(), out.end(), 0.0);

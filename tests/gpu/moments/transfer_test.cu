@@ -14,7 +14,7 @@ class MomentsTransfer : public test::DeviceTest {};
 
 TEST_F(MomentsTransfer, ThereAndBack) {
     moments::DeviceMoments device(*memory);
-    for (int order = 0; order <= moments::max_order; ++order) {
+    for (int order = 0; order <= moments::cartesian_order; ++order) {
         const test::HostTree host(test::make_cloud(test::Shape::mixed, 2000), {}, order % 2 == 0);
         core::Memory host_memory;
         moments::Moments made(host_memory), back(host_memory);

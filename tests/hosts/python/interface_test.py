@@ -104,7 +104,7 @@ class Told(unittest.TestCase):
         self.assertFalse([key for key in keys if key.startswith("study.")])
         self.assertTrue([key for key in graft.explain(study=True) if key["key"].startswith("study.")])
         self.assertTrue(graft.run_tool("info"))
-        refused(self, Status.DECK_RANGE, "order", graft.run_tool, "deck", "text: 'order: 9'")
+        refused(self, Status.DECK_RANGE, "order", graft.run_tool, "deck", "text: 'order: 13'")
 
     def test_a_living_context_takes_some_keys(self):
         live = {key["key"]: key["live"] for key in graft.explain()}

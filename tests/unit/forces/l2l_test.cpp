@@ -27,7 +27,7 @@ TEST(L2l, ValuesStay) {
     std::mt19937_64 random(3);
     std::uniform_real_distribution<double> uniform(-1, 1);
     const Frame parent{{10, -20, 5}, 0.25}, child{{10.5, -19.75, 5.25}, 2};
-    for (int order = 0; order <= moments::max_order; ++order) {
+    for (int order = 0; order <= moments::cartesian_order; ++order) {
         LocalExpansion from, to;
         for (double& value : from.value)
             value = uniform(random);

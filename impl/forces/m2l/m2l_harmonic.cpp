@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See m2l_harmonic.hpp; compiled once per SIMD target. M2L has cells in the lanes of vectors, L2P targets.
+#include "forces/m2l/m2l_harmonic.hpp"
+
+#include "core/plain_ops.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "forces/m2l/m2l_harmonic.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "forces/vector_ops.hpp"
+#include "moments/harmonics.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace graft::forces::HWY_NAMESPACE {
+namespace {
+
+using moments::harmonic_count;
+namespace harmonic = moments::HWY_NAMESPACE;
+
+constexpr int max_count = harmonic_count(max_local_order);
+
+/// M2L of the cells in the lanes of one vector.
+template <typename T>
+struct HarmonicCells {
+    using Ops = VectorOps<T>;
+    using Real = typename Ops::Real;
+    using Terms = harmonic::Harmonics<Ops>;
+    static constexpr Ops ops{};
+
+    int order, degree;
+    const moments::Products* products;
+    Real power[max_local_order + 1]; // s^-(1 + k)
+    Real w[harmonic_count(moments::max_order)];
+    Real table[moments::max_table];
+
+    HWY_INLINE void read(const LocalSources<T>& cells, int64_t j, const Real (&centre)[3]) {
+        const typename Ops::D d;
+        const auto row = [&](int k) HWY_ATTR { return hn::Load(d, cells.row(k) + j); };
+        Real u[3] = {ops.sub(centre[0], row(0)), ops.sub(centre[1], row(1)), ops.sub(centre[2], row(2))};
+        power[0] = ops.inverse_root(ops.fma(u[0], u[0], ops.fma(u[1], u[1], ops.mul(u[2], u[2]))));
+        for (Real& x : u)
+            x = ops.mul(x, power[0]);
+        for (int k = 1; k <= degree; ++k)
+            power[k] = ops.mul(power[k - 1], power[0]);
+        const Real shrink = ops.mul(row(3), power[0]);
+        Real scale = ops.set(1);
+        for (int l = 0; l <= order; ++l, scale = ops.mul(scale, shrink))
+            for (int i = l * l; i < (l + 1) * (l + 1); ++i)
+                w[i] = ops.mul(row(4 + i), scale);
+        Terms::irregular(degree, u, table);
+    }
+
+    /// Adds to `width` neighbouring terms of the expansion.
+    template <int width>
+    HWY_INLINE void add_some(int k, int b, int c, Real* to) const {
+        Real sum[width];
+        Terms::template correlate<width>(products->begin(k, c), products->end(k, c), b, w, table, sum);
+        for (int i = 0; i < width; ++i)
+            to[i] = ops.fma(sum[i], power[k], to[i]);
+    }
+    /// A row of order k, in parts of up to eight: so many sums stand in registers.
+    HWY_INLINE void add_row(int k, int count, int c, Real* to) const {
+        for (int b = 0; b < count;) {
+            const int left = count - b, width = left <= 8 ? left : (left + 1) / 2;
+            add_some_of(width, k, b, c, to + b, std::integer_sequence<int, 1, 2, 3, 4, 5, 6, 7, 8>());
+            b += width;
+        }
+    }
+    template <int... widths>
+    HWY_INLINE void add_some_of(int width, int k, int b, int c, Real* to, std::integer_sequence<int, widths...>) const {
+        ((width == widths ? add_some<widths>(k, b, c, to) : void()), ...);
+    }
+    HWY_INLINE void add(Real* sum) const {
+        for (int k = 0; k <= degree; ++k) {
+            add_row(k, k + 1, 0, sum + moments::harmonic_index(k, 0, 0));
+            add_row(k, k, 1, sum + moments::harmonic_index(k, 0, 1));
+        }
+    }
+};
+
+template <typename T>
+void m2l_any(int order, const LocalSources<T>& cells, LocalExpansion& local) {
+    using Ops = VectorOps<T>;
+    using Real = typename Ops::Real;
+    const Ops ops;
+    const typename Ops::D d;
+    const int count = harmonic_count(local_order(order));
+    const Real centre[3] = {ops.set(local.centre[0]), ops.set(local.centre[1]), ops.set(local.centre[2])};
+    Real sum[max_count];
+    std::fill_n(sum, count, hn::Zero(d));
+    HarmonicCells<T> some;
+    some.order = order;
+    some.degree = local_order(order);
+    some.products = &moments::products_of_m2l(order);
+    for (int64_t j = 0; j < cells.count(); j += static_cast<int64_t>(hn::Lanes(d))) {
+        some.read(cells, j, centre);
+        some.add(sum);
+    }
+    for (int k = 0; k < count; ++k)
+        local.value[static_cast<size_t>(k)] += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum[k])));
+}
+
+template <typename T>
+void l2p_any(const CellVariant& v, const LocalExpansion& local, const Targets<T>& targets, const FieldSums& out) {
+    using Ops = VectorOps<double>;
+    using Real = Ops::Real;
+    using Terms = harmonic::Harmonics<Ops>;
+    const Ops ops;
+    const Ops::D d;
+    const int degree = local_order(v.order);
+    double table[moments::max_table];
+    std::copy_n(local.value.data(), harmonic_count(degree), table);
+    harmonic::Harmonics<core::PlainOps>::complete(degree, table);
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    const T* const from[3] = {targets.x, targets.y, targets.z};
+    double* const to[4] = {out.ax, out.ay, out.az, out.potential};
+    for (int64_t k = 0; k < targets.count; k += lanes) {
+        const int64_t n = std::min(lanes, targets.count - k);
+        alignas(64) double place[3][8] = {}, value[8];
+        Real h[3], w[max_count], sum[4] = {ops.set(0), ops.set(0), ops.set(0), ops.set(0)};
+        for (int a = 0; a < 3; ++a) {
+            for (int64_t i = 0; i < n; ++i)
+                place[a][i] = static_cast<double>(from[a][k + i]) - local.centre[a];
+            h[a] = hn::Load(d, place[a]);
+        }
+        Terms::regular(degree, h, w);
+        Terms::field(
+            degree, degree, [&](int i) HWY_ATTR { return w[i]; }, [&](int i) HWY_ATTR { return ops.set(table[i]); }, sum);
+        for (int a = 0; a < (v.potential ? 4 : 3); ++a) {
+            hn::Store(sum[a], d, value);
+            for (int64_t i = 0; i < n; ++i)
+                to[a][k + i] += value[i];
+        }
+    }
+}
+
+void m2l_harmonic_float(int order, const LocalSources<float>& cells, LocalExpansion& local) {
+    m2l_any(order, cells, local);
+}
+void m2l_harmonic_double(int order, const LocalSources<double>& cells, LocalExpansion& local) {
+    m2l_any(order, cells, local);
+}
+void l2p_harmonic_float(const CellVariant& v, const LocalExpansion& local, const Targets<float>& targets,
+                        const FieldSums& out) {
+    l2p_any(v, local, targets, out);
+}
+void l2p_harmonic_double(const CellVariant& v, const LocalExpansion& local, const Targets<double>& targets,
+                         const FieldSums& out) {
+    l2p_any(v, local, targets, out);
+}
+
+} // namespace
+} // namespace graft::forces::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace graft::forces {
+
+HWY_EXPORT(m2l_harmonic_float);
+HWY_EXPORT(m2l_harmonic_double);
+HWY_EXPORT(l2p_harmonic_float);
+HWY_EXPORT(l2p_harmonic_double);
+
+template <>
+void m2l_harmonic<float>(int order, const LocalSources<float>& cells, LocalExpansion& local) {
+    HWY_DYNAMIC_DISPATCH(m2l_harmonic_float)(order, cells, local);
+}
+template <>
+void m2l_harmonic<double>(int order, const LocalSources<double>& cells, LocalExpansion& local) {
+    HWY_DYNAMIC_DISPATCH(m2l_harmonic_double)(order, cells, local);
+}
+template <>
+void l2p_harmonic<float>(const CellVariant& v, const LocalExpansion& local, const Targets<float>& targets,
+                         const FieldSums& sums) {
+    HWY_DYNAMIC_DISPATCH(l2p_harmonic_float)(v, local, targets, sums);
+}
+template <>
+void l2p_harmonic<double>(const CellVariant& v, const LocalExpansion& local, const Targets<double>& targets,
+                          const FieldSums& sums) {
+    HWY_DYNAMIC_DISPATCH(l2p_harmonic_double)(v, local, targets, sums);
+}
+
+} // namespace graft::forces
+#endif

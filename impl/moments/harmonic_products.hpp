@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The products that M2L and L2L of harmonic orders are sums of, as lists; where the terms of a table stand (harmonics.hpp).
+#pragma once
+
+#include "moments/moment_terms.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace graft::moments {
+
+/// Index of x^(l-b-c) y^b z^c.
+constexpr int harmonic_index(int l, int b, int c) {
+    return l * l + c * (l + 1) + b;
+}
+/// A table of derivatives up to `degree`: the terms, and behind them those of z^2, which products of two terms with z
+/// meet: of degree l from here on, y^b z^2 x^(l-2-b) in their order.
+constexpr int second_index(int degree, int l) {
+    return harmonic_count(degree) + l * l;
+}
+inline constexpr int max_degree = max_order + 3, max_table = 2 * harmonic_count(max_degree);
+
+/// w_source T_(table + b), b the power of y in beta.
+struct Product {
+    int16_t source, table;
+};
+
+/// Those of all beta up to `degree`, |alpha| <= order and |alpha + beta| <= degree: a loop over one list has no inner loops,
+/// whose ends no processor foresees.
+class Products {
+  public:
+    void make(int order, int degree);
+    /// Of beta = x^k-c.. z^c.
+    const Product* begin(int k, int c) const { return list_.data() + first_[static_cast<size_t>(2 * k + c)]; }
+    const Product* end(int k, int c) const { return list_.data() + first_[static_cast<size_t>(2 * k + c + 1)]; }
+
+  private:
+    std::array<Product, 2 * (max_degree + 1) * harmonic_count(max_order)> list_;
+    std::array<int32_t, 2 * (max_degree + 1) + 1> first_;
+};
+
+/// Of M2L, |alpha| <= order, and of L2L, |alpha| <= degree; degree at most order + 3. Made at the first call.
+const Products& products_of_m2l(int order);
+const Products& products_of_l2l(int degree);
+
+} // namespace graft::moments
