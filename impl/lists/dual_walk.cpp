@@ -214,7 +214,7 @@ CellFarLimit::CellFarLimit(const Target& target, int order, int degree)
 
 void FarNodes::fill(const backend::Executor& executor, const moments::Moments& m, const Criterion& criterion,
                     double theta, int64_t nodes) {
-    const int64_t own = m.spread.size();
+    const int64_t known = m.spread.size();
     const double ratio = std::min(theta, closest_ratio); // radius / b
     for (core::Buffer<double>* values : {&magnitude, &extent, &radius}) {
         values->resize(nodes + Criterion::padding);
@@ -222,7 +222,7 @@ void FarNodes::fill(const backend::Executor& executor, const moments::Moments& m
     }
     executor.for_each(nodes, [&](int64_t k) {
         magnitude[k] = m.magnitude[k];
-        if (k < own) {
+        if (k < known) {
             radius[k] = m.radius[k];
             extent[k] = m.magnitude[k] > 0 ? std::sqrt(m.spread[k] / m.magnitude[k]) : 0;
         } else {

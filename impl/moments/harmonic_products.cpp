@@ -12,14 +12,14 @@ void Products::make(int order, int degree) {
     };
     for (int k = 0; k <= degree; ++k)
         for (int c = 0; c < 2; ++c) {
-            first_[static_cast<size_t>(2 * k + c)] = count;
+            first_[place_of(k, c)] = count;
             for (int l = 0; l <= order && l + k <= degree; ++l) {
                 const int n = l + k, plain = harmonic_index(n, 0, 0), with_z = harmonic_index(n, 0, 1);
                 add_row(l + 1, harmonic_index(l, 0, 0), c == 0 ? plain : with_z);
                 add_row(l, harmonic_index(l, 0, 1), c == 0 ? with_z : second_index(degree, n));
             }
         }
-    first_[static_cast<size_t>(2 * degree + 2)] = count;
+    first_[place_of(degree + 1, 0)] = count;
 }
 
 namespace {

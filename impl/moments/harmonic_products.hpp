@@ -5,6 +5,7 @@
 #include "moments/moment_terms.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace graft::moments {
@@ -31,10 +32,11 @@ class Products {
   public:
     void make(int order, int degree);
     /// Of beta = x^k-c.. z^c.
-    const Product* begin(int k, int c) const { return list_.data() + first_[static_cast<size_t>(2 * k + c)]; }
-    const Product* end(int k, int c) const { return list_.data() + first_[static_cast<size_t>(2 * k + c + 1)]; }
+    const Product* begin(int k, int c) const { return list_.data() + first_[place_of(k, c)]; }
+    const Product* end(int k, int c) const { return list_.data() + first_[place_of(k, c) + 1]; }
 
   private:
+    static size_t place_of(int k, int c) { return 2 * static_cast<size_t>(k) + static_cast<size_t>(c); }
     std::array<Product, 2 * (max_degree + 1) * harmonic_count(max_order)> list_;
     std::array<int32_t, 2 * (max_degree + 1) + 1> first_;
 };
