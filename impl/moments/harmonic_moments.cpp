@@ -45,7 +45,7 @@ void harmonic_m2m(int order, const TreeArrays& tree, int32_t index, const Moment
         const double back[3] = {(m.cx[index] - m.cx[k]) * inverse, (m.cy[index] - m.cy[k]) * inverse,
                                 (m.cz[index] - m.cz[k]) * inverse};
         const double* const given = m.values + int64_t{k} * count;
-        const double ratio = m.rho[k] * inverse;
+        const double ratio = m.radius[k] > 0 ? m.rho[k] * inverse : 0; // the length of a point is any
         double power = 1;
         for (int l = 0; l <= order; ++l, power *= ratio)
             for (int i = l * l; i < (l + 1) * (l + 1); ++i)

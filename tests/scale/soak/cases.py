@@ -68,6 +68,9 @@ def call_case(dice):
     deck = deck_of(dice, length)
     if dice.random() < 0.12:
         add_box(dice, case, deck, length)
+    high = dice.choice([5, 6, 7, 8, 10, 12])
+    if dice.random() < 0.3 and "box.periodic" not in deck and deck.get("softening.kind") != "plummer":
+        deck["order"] = str(high)
     if case["n"] == 0 and case["targets"] == "points":
         case["targets"] = "all"
     fault = dice.random()
@@ -112,6 +115,7 @@ def move_to(backend, deck):
     """The same case on another backend, as far as it has what the deck asks for."""
     deck["backend"] = backend
     if backend == "gpu":
+        deck["order"] = str(min(int(deck["order"]), 4))
         deck.pop("study.walk", None)
         if deck["method"] == "reference":
             deck["method"] = "direct"
