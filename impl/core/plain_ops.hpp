@@ -12,7 +12,6 @@ struct PlainOps {
     static double sub(double a, double b) { return a - b; }
     static double mul(double a, double b) { return a * b; }
     static double fma(double a, double b, double c) { return a * b + c; }
-    static double fnma(double a, double b, double c) { return c - a * b; }
 };
 
 } // namespace graft::core

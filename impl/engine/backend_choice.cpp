@@ -39,6 +39,7 @@ int32_t device_for(const comm::Communicator& comm, const settings::Settings& set
     return backend::choose_device(-1, comm.rank(), devices);
 }
 
+/// NULL where a GPU has expansions of this order.
 const char* why_not_of_order(const settings::Settings& settings) {
     return settings.method == settings::Method::tree && moments::is_harmonic(settings.order) ? "orders above 4" : nullptr;
 }

@@ -44,9 +44,8 @@ double scale_of_charges(double magnitude) {
 void check_order(const settings::Settings& settings) {
     if (settings.method != settings::Method::tree || !moments::is_harmonic(settings.order))
         return;
-    const char* const what = settings.periodic                                        ? "in a periodic box"
-                             : settings.softening == settings::Softening::plummer ? "with softening.kind plummer"
-                                                                                      : nullptr;
+    const bool plummer = settings.softening == settings::Softening::plummer;
+    const char* const what = settings.periodic ? "in a periodic box" : plummer ? "with softening.kind plummer" : nullptr;
     if (what != nullptr)
         fail(Status::unsupported, "order %d %s; expected 0 to %d there", settings.order, what, moments::cartesian_order);
 }

@@ -46,10 +46,7 @@ void harmonic_m2m(int order, const TreeArrays& tree, int32_t index, const Moment
                                 (m.cz[index] - m.cz[k]) * inverse};
         const double* const given = m.values + int64_t{k} * count;
         const double ratio = m.radius[k] > 0 ? m.rho[k] * inverse : 0; // the length of a point is any
-        double power = 1;
-        for (int l = 0; l <= order; ++l, power *= ratio)
-            for (int i = l * l; i < (l + 1) * (l + 1); ++i)
-                child[static_cast<size_t>(i)] = given[i] * power;
+        Plain::scale(order, ratio, [&](int i) GRAFT_BODY_LAMBDA { return given[i]; }, child.data());
         Plain::regular(order, back, shift.data());
         Plain::multiply(order, shift.data(), child.data(), to);
     }

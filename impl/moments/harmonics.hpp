@@ -98,6 +98,15 @@ struct Harmonics {
                     ops.sub(ops.set(0), ops.add(t[harmonic_index(l, b, 0)], t[harmonic_index(l, b + 2, 0)]));
     }
 
+    /// The same polynomial in another unit of length: degree l of `from` times ratio^l.
+    template <class Source>
+    static GRAFT_BODY void scale(int order, Real ratio, const Source& from, Real* to) {
+        Real power = ops.set(1);
+        for (int l = 0; l <= order; ++l, power = ops.mul(power, ratio))
+            for (int i = l * l; i < (l + 1) * (l + 1); ++i)
+                to[i] = ops.mul(from(i), power);
+    }
+
     /// Adds the product's terms up to `order`.
     static GRAFT_BODY void multiply(int order, const Real* p, const Real* q, Real* product) {
         for (int l = 0; l <= order; ++l)

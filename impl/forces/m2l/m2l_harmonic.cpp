@@ -48,10 +48,7 @@ struct HarmonicCells {
         for (int k = 1; k <= degree; ++k)
             power[k] = ops.mul(power[k - 1], power[0]);
         const Real shrink = ops.mul(row(3), power[0]);
-        Real scale = ops.set(1);
-        for (int l = 0; l <= order; ++l, scale = ops.mul(scale, shrink))
-            for (int i = l * l; i < (l + 1) * (l + 1); ++i)
-                w[i] = ops.mul(row(4 + i), scale);
+        Terms::scale(order, shrink, [&](int i) HWY_ATTR { return row(4 + i); }, w);
         Terms::irregular(degree, u, table);
     }
 

@@ -41,10 +41,12 @@ inline constexpr int row_dipole = 7;        // 3: x y z
 inline constexpr int row_quadrupole = 10;   // 6: xx xy xz yy yz zz
 inline constexpr int row_octupole = 16;     // 3 components of 5
 inline constexpr int row_hexadecapole = 31; // 3 components of 7
-/// Rows up to the gradient's last; above moments::cartesian_order a record as it is from row_charge on; softened and screened cells go on with c | c1: x y z | 2 c2: xx xy xz yy
-/// yz zz | w.
+/// Rows up to the gradient's last; softened and screened cells go on with c | c1: x y z | 2 c2: xx xy xz yy
+/// yz zz | w. Above moments::cartesian_order: the record as it is, from row_charge on.
 constexpr int gradient_rows(int order) {
-    return moments::is_harmonic(order) ? row_charge + moments::harmonic_count(order) : order == 0 ? row_dipole
+    if (moments::is_harmonic(order))
+        return row_charge + moments::harmonic_count(order);
+    return order == 0 ? row_dipole
                       : (order == 1 ? row_quadrupole
                                     : (order == 2 ? row_octupole : (order == 3 ? row_hexadecapole : 52)));
 }

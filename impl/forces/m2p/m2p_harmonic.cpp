@@ -38,10 +38,8 @@ struct HarmonicPair {
         for (Real& x : u)
             x = ops.mul(x, inverse);
         const Real shrink = ops.mul(row(row_rho), inverse);
-        Real scale = ops.set(1), field[4] = {ops.set(0), ops.set(0), ops.set(0), ops.set(0)};
-        for (int l = 0; l <= order; ++l, scale = ops.mul(scale, shrink))
-            for (int i = l * l; i < (l + 1) * (l + 1); ++i)
-                w[i] = ops.mul(row(row_charge + i), scale);
+        Real field[4] = {ops.set(0), ops.set(0), ops.set(0), ops.set(0)};
+        Terms::scale(order, shrink, [&](int i) HWY_ATTR { return row(row_charge + i); }, w);
         Terms::irregular(order + 1, u, table);
         Terms::field(
             order, order + 1, [&](int i) HWY_ATTR { return w[i]; }, [&](int i) HWY_ATTR { return table[i]; }, field);
