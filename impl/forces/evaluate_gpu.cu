@@ -102,6 +102,12 @@ EvaluationView make_view(const backend::Queue& queue, const DeviceEvaluation& ho
     v.node_softening = softened && how.pairs.per_particle ? pointer(moments.softening) : nullptr;
     v.longest = softened && !how.pairs.per_particle ? how.softening_length : 0;
     v.single_precision = how.precision != DevicePrecision::fp64;
+    v.has_strays = tree.options.root_of_most;
+    for (int a = 0; a < 3 && v.has_strays; ++a) {
+        const bool flat = a >= tree.options.dimension;
+        v.most.lower[a] = flat ? 0 : tree.options.root_lower[a];
+        v.most.upper[a] = flat ? 0 : tree.options.root_lower[a] + tree.options.root_edge;
+    }
     return v;
 }
 
@@ -288,6 +294,8 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     if (local)
         w.see_far(view);
     GRAFT_CUDA(cudaMemsetAsync(w.counters.data(), 0, sizeof(UnitCounters), queue.stream()));
+    if (first && view.single_precision && view.has_strays)
+        check_strays(queue, view, tree.n);
     find_sources(queue, view, groups, w.entries.data());
     if (local)
         pack();

@@ -5,23 +5,18 @@
 // distance is wrong by 2^-24 an axis, its force by 2 sqrt(3) 2^-24 / distance of itself. A block that
 // straddles far clumps, a close pair in a wide block, a far source that makes the frame small (`reach`) bring
 // pairs closer than frame_resolution, whose forces would be wrong by more than 1 / 300, or by all there is:
-// such targets are summed in double. The CPU looks for pairs among a block's targets and sources, the GPU, of all
-// pairs, among all sources (p2p/close_targets); of a tree among targets that stand beside each other
-// (frame_resolution_gpu.cuh) or, where targets are not the sources, among the sources of a group.
+// such targets are summed in double. The CPU looks for pairs among a block's targets and sources; the GPU, of all
+// pairs, among all sources (p2p/close_targets), of a tree among the sources of the leaves near a group
+// (p2p/coarse_targets_gpu.cu).
 #pragma once
 
 #include "forces/frame.hpp"
 
 namespace graft::forces {
 
-/// Smallest distance in frame units that single precision is trusted with.
-inline constexpr double frame_resolution = 0x1p-14;
-
-/// Whether a target whose nearest neighbour is at `gap` needs double. Softening hides no distance: within it the
+/// Smallest distance in frame units that single precision is trusted with. Softening hides no distance: within it the
 /// force grows with the distance, and a heavy neighbour's may be all there is.
-GRAFT_HD inline bool too_coarse(const Frame& frame, double gap) {
-    return gap * frame.scale < frame_resolution;
-}
+inline constexpr double frame_resolution = 0x1p-14;
 
 /// Whether what a target adds to its own sum of potentials (softening.hpp), and what the caller takes off
 /// again, is a thousand times what `sources` equal charges at distance 1 add, so that single precision leaves

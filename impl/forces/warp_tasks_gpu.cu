@@ -77,6 +77,26 @@ __global__ void size_sources_kernel(EvaluationView v, int64_t n, float* size) {
         backend::stop_with(v.status, needs_double);
 }
 
+__device__ bool is_inside(const geometry::Box& box, const geometry::Box& around) {
+    bool inside = true;
+    for (int a = 0; a < 3; ++a)
+        inside = inside && box.lower[a] >= around.lower[a] && box.upper[a] <= around.upper[a];
+    return inside;
+}
+
+/// Strays are few. Single precision feels nothing of them from 2^40 of a frame on: where these are ordinary charges that is
+/// 2^-24 of the field within `most`, of which a frame is at least longest_most.
+constexpr double heaviest_stray = 16, longest_most = 0x1p28; // of the mean charge; frame units
+
+__global__ void check_strays_kernel(EvaluationView v, int64_t n) {
+    const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (backend::stopped(v.status) || i >= n)
+        return;
+    const geometry::Box place{{v.x[i], v.y[i], v.z[i]}, {v.x[i], v.y[i], v.z[i]}};
+    if (fabs(v.charge[i]) * v.charge_scale > heaviest_stray && !is_inside(place, v.most))
+        backend::stop_with(v.status, needs_double);
+}
+
 /// Distance from the box's corner furthest from `point`.
 __device__ double furthest(const geometry::Box& box, const double (&point)[3]) {
     double square = 0;
@@ -130,7 +150,8 @@ __device__ bool cells_too_close(const EvaluationView& v, int64_t g, const geomet
 /// Stops where single precision has none.
 __device__ Frame make_units_frame(const EvaluationView& v, int64_t g, const lists::Target& target, double nearest) {
     const geometry::Box& box = target.box;
-    const double reach = furthest(v.boxes[0], box.lower);
+    const bool ignores_strays = v.single_precision && v.has_strays && is_inside(box, v.most);
+    const double reach = furthest(ignores_strays ? v.most : v.boxes[0], box.lower);
     const double longest = v.node_softening != nullptr ? fmax(v.node_softening[0], target.softening) : v.longest;
     if (!v.single_precision) {
         if (reach > 0 && longest > 0x1p200 * reach)
@@ -138,7 +159,8 @@ __device__ Frame make_units_frame(const EvaluationView& v, int64_t g, const list
         return make_device_frame<double>(box.lower, box.upper, nearest, reach, longest);
     }
     const Frame frame = make_device_frame<float>(box.lower, box.upper, nearest, reach);
-    if (softened_too_far(frame, longest) || cells_too_close(v, g, box, nearest, frame))
+    if (softened_too_far(frame, longest) || cells_too_close(v, g, box, nearest, frame) ||
+        (ignores_strays && reach * frame.scale > longest_most))
         backend::stop_with(v.status, needs_double);
     return frame;
 }
@@ -338,6 +360,12 @@ void find_sources(backend::Queue& queue, const EvaluationView& view, int64_t gro
 void size_sources(backend::Queue& queue, const EvaluationView& view, int64_t n, float* size) {
     size_sources_kernel<<<backend::blocks_for(n, 256), 256, 0, queue.stream()>>>(view, n, size);
     GRAFT_CUDA_LAUNCHED("size_sources");
+    ++queue.launches;
+}
+
+void check_strays(backend::Queue& queue, const EvaluationView& view, int64_t n) {
+    check_strays_kernel<<<backend::blocks_for(n, 256), 256, 0, queue.stream()>>>(view, n);
+    GRAFT_CUDA_LAUNCHED("check_strays");
     ++queue.launches;
 }
 

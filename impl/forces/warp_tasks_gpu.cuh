@@ -53,6 +53,8 @@ struct EvaluationView {
     double charge_scale;          // power of two
     float charge_scale_single;    // the same
     bool heaps, single_precision; // heaps: coincident particles act as one source
+    bool has_strays;              // some stand outside `most`, far from all others (tree::TreeOptions::root_of_most)
+    geometry::Box most;
 };
 
 /// How a list is cut: units of `chunk` items, the last one shorter; the first is number `unit` of its class.
@@ -204,6 +206,8 @@ __device__ inline float size_of(double charge) {
 }
 /// size[i] = size_of() particle i's scaled charge. Stops by one that single precision cannot sum.
 void size_sources(backend::Queue& queue, const EvaluationView& view, int64_t n, float* size);
+/// Stops by a stray so heavy that particles within `most` may feel it where single precision does not (frames.hpp's reach).
+void check_strays(backend::Queue& queue, const EvaluationView& view, int64_t n);
 /// Frames, units, slots; adds to status pairs, cells and far_cells.
 void cut_units(backend::Queue& queue, const EvaluationView& view, const UnitSize& size,
                int64_t group_capacity, GroupFrame* frames, Unit* pairs, Unit* cells, const UnitView& units);

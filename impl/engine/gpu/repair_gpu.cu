@@ -112,8 +112,8 @@ void Repair::split_deep_cells(Steps& s) {
 }
 
 /// Where a few particles stand far outside, as bodies that blew up do: keys for the cube that holds most of a
-/// sample, in which they have those of its nearest cells. Boxes and radii of nodes hold them all the same; the frame
-/// of a group that has one is as wide as it is far, so all is computed in double. False: the particles are no such
+/// sample, in which they have those of its nearest cells. Boxes and radii of nodes hold them all the same; frames of groups
+/// within the cube do without them (forces/warp_tasks_gpu.cu). False: the particles are no such
 /// case, or were taken for one before. Waits.
 bool Repair::take_root_of_most(Steps& s) {
     constexpr int64_t sample_size = 1024, outside = sample_size / 32; // of these, on either side
@@ -145,13 +145,11 @@ bool Repair::take_root_of_most(Steps& s) {
     }
     if (!(edge > 0) || edge * far_outside > counts.root_edge || edge * too_far < counts.root_edge)
         return false;
-    if (settings.precision != settings::Precision::fp64)
-        take_double(s);
     for (int a = 0; a < 3; ++a)
         c.root_of_most.lower[a] = middle[a] - 0.5 * edge;
     c.root_of_most.edge = edge;
     c.tree_from = TreeFrom::build;
-    c.note = "a few particles are far outside: keys of the cube that holds most, computed in double";
+    c.note = "a few particles are far outside: keys of the cube that holds most";
     return true;
 }
 

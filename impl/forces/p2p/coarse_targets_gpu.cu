@@ -4,17 +4,16 @@
 // stop the computation, which is then done in double.
 //
 // Looked for and summed beside the units, which know nothing of them: what these give such a target is left
-// out where slots are gathered. Ordinary groups have none. Where the targets are the sources, a warp compares one
-// number a target, its place along a slanted line, with those of its neighbours in target order; where numbers are
-// close, that along another line, too; and only where both are, places. Of other targets (some particles, points,
-// sources of other ranks) each looks at the leaves of its group's list that come near it. Sums: a block shares the
+// out where slots are gathered. Ordinary groups have none. A warp holds a group's targets against the sources of the
+// leaves that come near the group, first by one number each, the place along a slanted line; where numbers are close, by
+// that along another line, too; and only where both are, by places. Sums: a block shares the
 // sources of a group's list, two targets of a warp at a time, parts added in order.
-// Cost: a read of the targets' places, 24 B each, and of the centres of a group's near cells, 24 B; other groups read the
-// boxes of their list, 48 B a leaf; 32 pairs of a coarse target in 33 cycles of the FP64 pipe.
+// Cost: a read of the targets' places, 24 B each, of the centres of a group's near cells, 24 B, and of the boxes of its
+// leaves, 48 B; 5 instruction slots for 32 sources and 64 targets; 32 pairs of a coarse target in 33 cycles of the FP64 pipe.
 #include "forces/field_gpu.cuh"
 #include "forces/p2p/pair_exact_gpu.cuh"
 #include "forces/source_tiles_gpu.cuh"
-#include "forces/frame_resolution_gpu.cuh"
+#include "forces/frame_resolution.hpp"
 
 namespace graft::forces {
 
@@ -35,53 +34,59 @@ __device__ int warp_of_thread() {
     return static_cast<int>(threadIdx.x / 32);
 }
 
-/// A target's place along two lines, frame units: no further than twice the largest coordinate.
+/// A place along two lines, frame units: no further than twice the largest coordinate. Infinity: there is none.
 struct Lines {
-    float first, second;
+    float first = INFINITY, second = INFINITY;
 };
 
-/// Infinity: there is no such target.
-__device__ Lines places_on_lines(const EvaluationView& v, const GroupFrame& frame, int64_t k) {
-    if (k < 0 || k >= v.target_count)
-        return {INFINITY, INFINITY};
-    const auto along = [&](const double* at, int axis) {
-        return static_cast<float>(fma(at[k], frame.scale, -frame.centre[axis]));
+__device__ Lines place_on_lines(const GroupFrame& frame, double x, double y, double z) {
+    const auto along = [&](double at, int axis) {
+        return static_cast<float>(fma(at, frame.scale, -frame.centre[axis]));
     };
-    const float x = along(v.target_x, 0), y = along(v.target_y, 1), z = along(v.target_z, 2);
-    return {fmaf(z, 0.377f, fmaf(y, 0.618f, x)), fmaf(x, -0.618f, fmaf(y, 0.377f, z))};
+    const float u = along(x, 0), v = along(y, 1), w = along(z, 2);
+    return {fmaf(w, 0.377f, fmaf(v, 0.618f, u)), fmaf(u, -0.618f, fmaf(v, 0.377f, w))};
 }
 
-/// body(value a lane gives, lane it takes one from) for each of the neighbours in order of a warp's targets;
-/// lanes 0 ... 3 have behind.* of the targets behind the warp's, 28 ... 31 before.*
-template <typename Body>
-__device__ __forceinline__ void with_neighbours(const Lines& own, const Lines& before, const Lines& behind,
-                                                Body&& body) {
-    const int lane = lane_of_thread();
-#pragma unroll
-    for (int d = 1; d <= frame_neighbours; ++d) {
-        body(lane < d ? behind : own, lane + d);
-        body(lane >= 32 - d ? before : own, lane - d);
-    }
-}
+constexpr int rows = 2; // of 32 targets, held against sources together
 
-/// Whether targets beside this lane's, in order, may be closer than the frame resolves: hardly ever, if not.
-/// All lanes call.
-__device__ __forceinline__ bool has_close(const Lines& own, const Lines& before, const Lines& behind) {
-    static_assert(frame_neighbours <= 16);
+struct TargetRows {
+    Lines at[rows];
+    unsigned maybe = 0; // bit r: the one of row r may have a close source
+};
+
+/// Notes which targets may have one of 32 sources, one a lane, closer than the frame resolves. `own`: the row whose
+/// targets are these sources, lane by lane; no such row: none is. All lanes call.
+__device__ __forceinline__ void hold_against(const Lines& sources, int own, TargetRows& targets) {
     constexpr auto limit = static_cast<float>(2.01 * frame_resolution); // 1.995, and rounding
-    float nearest = INFINITY;
-    with_neighbours(own, before, behind, [&](const Lines& given, int from) {
-        nearest = fminf(nearest, fabsf(__shfl_sync(whole_warp, given.first, from) - own.first));
+    const int lane = lane_of_thread();
+    float nearest[rows];
+    const auto look = [&](auto&& distance) {
+        for (float& least : nearest)
+            least = INFINITY;
+#pragma unroll 8
+        for (int turn = 1; turn < 32; ++turn)
+            distance(lane + turn, -1);
+        distance(lane, own);
+        unsigned found = 0;
+        for (int r = 0; r < rows; ++r)
+            found |= nearest[r] < limit ? 1u << r : 0u;
+        return found;
+    };
+    const unsigned on_one = look([&](int from, int except) {
+        const float given = __shfl_sync(whole_warp, sources.first, from);
+        for (int r = 0; r < rows; ++r)
+            if (r != except)
+                nearest[r] = fminf(nearest[r], fabsf(given - targets.at[r].first));
     });
-    if (!__any_sync(whole_warp, nearest < limit))
-        return false;
-    nearest = INFINITY;
-    with_neighbours(own, before, behind, [&](const Lines& given, int from) {
-        const float d1 = fabsf(__shfl_sync(whole_warp, given.first, from) - own.first),
-                    d2 = fabsf(__shfl_sync(whole_warp, given.second, from) - own.second);
-        nearest = fminf(nearest, fmaxf(d1, d2));
+    if (!__any_sync(whole_warp, on_one != 0))
+        return;
+    targets.maybe |= look([&](int from, int except) {
+        const float first = __shfl_sync(whole_warp, sources.first, from),
+                    second = __shfl_sync(whole_warp, sources.second, from);
+        for (int r = 0; r < rows; ++r)
+            if (r != except)
+                nearest[r] = fminf(nearest[r], fmaxf(fabsf(first - targets.at[r].first), fabsf(second - targets.at[r].second)));
     });
-    return nearest < limit;
 }
 
 /// The largest distance along an axis between boxes, one of which may be a place; 0: they meet.
@@ -92,143 +97,111 @@ __device__ double gap_between(const geometry::Box& a, const geometry::Box& b) {
     return gap;
 }
 
-/// Leaves of a group's list that come within `limit` of its box, a lane each: `own`, or -1. `all`: there are more,
-/// and each target looks at the whole list.
-struct NearLeaves {
-    int32_t own = -1;
-    bool all = false;
-};
-
-/// A warp.
-__device__ NearLeaves leaves_near(const EvaluationView& v, int64_t g, double limit) {
-    const geometry::Box box = batch_group(v, g).target.box;
-    const int64_t end = v.leaf_offset[g + 1];
-    const int lane = lane_of_thread();
-    NearLeaves found;
-    int count = 0; // the same in all lanes
-    for (int64_t begin = v.leaf_offset[g]; begin < end && count <= 32; begin += 32) {
-        const int32_t node = begin + lane < end ? v.leaf_list[begin + lane] : -1;
-        const bool is_near = node >= 0 && gap_between(v.boxes[node], box) < limit;
-        for (unsigned left = __ballot_sync(whole_warp, is_near); left != 0; left &= left - 1, ++count) {
-            const int32_t next = __shfl_sync(whole_warp, node, __ffs(static_cast<int>(left)) - 1);
-            found.own = lane == count ? next : found.own;
-        }
-    }
-    found.all = count > 32;
-    return found;
+__device__ bool is_place(const geometry::Box& box) {
+    return box.longest_edge() <= 0;
 }
 
-/// Whether a source of the leaves that the lanes have (-1: none) stands closer to `at` than `limit`, at another
-/// place (a warp, which has one place).
-__device__ bool is_near_leaves(const EvaluationView& v, int32_t own, const double (&at)[3], double limit) {
-    const double* const axes[3] = {v.x, v.y, v.z};
-    const geometry::Box place{{at[0], at[1], at[2]}, {at[0], at[1], at[2]}};
-    const geometry::Box box = own >= 0 ? v.boxes[own] : geometry::Box{};
-    const bool reached = own >= 0 && gap_between(box, place) < limit, one_place = box.longest_edge() <= 0;
-    bool found = reached && one_place && gap_between(box, place) > 0; // all its particles are there
-    for (unsigned left = __ballot_sync(whole_warp, reached && !one_place); left != 0; left &= left - 1) {
-        const tree::Node leaf = v.nodes[__shfl_sync(whole_warp, own, __ffs(static_cast<int>(left)) - 1)];
-        for (int32_t j = leaf.first + lane_of_thread(); j < leaf.first + leaf.count; j += 32) {
-            double distance = 0;
-            for (int a = 0; a < 3; ++a)
-                distance = fmax(distance, fabs(axes[a][j] - at[a]));
-            found |= distance > 0 && distance < limit;
+/// body(leaf, whether all its particles stand at one place) for the leaves of a group's list that come closer to its box
+/// than `limit`; not for those at its place, where it has but one. All lanes call, and get the same.
+template <typename Body>
+__device__ __forceinline__ void for_leaves_near(const EvaluationView& v, int64_t g, double limit, Body&& body) {
+    const geometry::Box box = batch_group(v, g).target.box;
+    const int64_t end = v.leaf_offset[g + 1];
+    for (int64_t begin = v.leaf_offset[g]; begin < end; begin += 32) {
+        const int64_t e = begin + lane_of_thread();
+        const int32_t node = e < end ? v.leaf_list[e] : -1;
+        bool is_near = false, heap = false;
+        if (node >= 0) {
+            const geometry::Box& leaf = v.boxes[node];
+            const double gap = gap_between(leaf, box);
+            heap = is_place(leaf);
+            is_near = gap < limit && (gap > 0 || !heap || !is_place(box));
+        }
+        const unsigned heaps = __ballot_sync(whole_warp, heap);
+        for (unsigned left = __ballot_sync(whole_warp, is_near); left != 0; left &= left - 1) {
+            const int from = __ffs(static_cast<int>(left)) - 1;
+            body(v.nodes[__shfl_sync(whole_warp, node, from)], (heaps >> from & 1) != 0);
         }
     }
+}
+
+/// Whether a source of the group's leaves stands closer to target k than `limit`, at another place (a warp).
+__device__ bool has_near_source(const EvaluationView& v, int64_t g, int64_t k, double limit) {
+    const double at[3] = {v.target_x[k], v.target_y[k], v.target_z[k]};
+    bool found = false;
+    for_leaves_near(v, g, limit, [&](const tree::Node& leaf, bool heap) {
+        const int32_t end = leaf.first + (heap ? 1 : leaf.count);
+        for (int32_t j = leaf.first + lane_of_thread(); j < end; j += 32) {
+            const double distance = fmax(fmax(fabs(v.x[j] - at[0]), fabs(v.y[j] - at[1])), fabs(v.z[j] - at[2]));
+            found |= distance > 0 && distance < limit;
+        }
+    });
     return __any_sync(whole_warp, found);
 }
 
-__device__ bool has_near_source(const EvaluationView& v, const NearLeaves& leaves, int64_t g, int64_t k, double limit) {
-    const double at[3] = {v.target_x[k], v.target_y[k], v.target_z[k]};
-    if (!leaves.all)
-        return is_near_leaves(v, leaves.own, at, limit);
-    const int64_t end = v.leaf_offset[g + 1];
-    bool found = false;
-    for (int64_t begin = v.leaf_offset[g]; begin < end && !found; begin += 32) {
-        const int64_t e = begin + lane_of_thread();
-        found = is_near_leaves(v, e < end ? v.leaf_list[e] : -1, at, limit);
-    }
-    return found;
-}
-
-/// Of targets that are not the sources: lanes whose target base + lane has a source closer than the frame resolves.
-__device__ unsigned with_near_source(const EvaluationView& v, const GroupFrame& frame, const NearLeaves& leaves,
-                                     int64_t g, int32_t base) {
-    const int64_t first = int64_t{frame.first} + base;
-    if (!leaves.all && !__any_sync(whole_warp, leaves.own >= 0))
-        return 0;
-    unsigned found = 0;
-    for (unsigned left = __ballot_sync(whole_warp, base + lane_of_thread() < frame.count); left != 0;
-         left &= left - 1) {
-        const int of = __ffs(static_cast<int>(left)) - 1;
-        found |= has_near_source(v, leaves, g, first + of, frame_resolution / frame.scale) ? 1u << of : 0u;
-    }
-    return found;
-}
-
-/// Whether target k needs double whatever is near it, or has a neighbour in order, where it may (`close`), that the
-/// frame is too coarse for.
+/// Of the targets from `base` on: TargetRows::maybe.
 template <bool same_places>
-__device__ bool is_coarse(const EvaluationView& v, const Rule& rule, const GroupFrame& frame, int64_t k,
-                          bool close) {
+__device__ unsigned maybe_close(const EvaluationView& v, const GroupFrame& frame, int64_t g, int32_t base) {
+    const int lane = lane_of_thread();
+    const auto target = [&](int32_t k) {
+        const int64_t i = int64_t{frame.first} + k;
+        return k < frame.count ? place_on_lines(frame, v.target_x[i], v.target_y[i], v.target_z[i]) : Lines{};
+    };
+    TargetRows targets;
+    for (int r = 0; r < rows; ++r)
+        targets.at[r] = target(base + 32 * r + lane);
+    if constexpr (same_places)
+        for (int32_t begin = 0; begin < frame.count && !is_place(batch_group(v, g).target.box); begin += 32)
+            hold_against(target(begin + lane), (begin - base) / 32, targets);
+    for_leaves_near(v, g, frame_resolution / frame.scale, [&](const tree::Node& leaf, bool heap) {
+        if (same_places && leaf.first >= frame.first && leaf.first + leaf.count <= frame.first + frame.count)
+            return;
+        const int32_t end = leaf.first + (heap ? 1 : leaf.count);
+        for (int32_t begin = leaf.first; begin < end; begin += 32) {
+            const int32_t j = begin + lane;
+            hold_against(j < end ? place_on_lines(frame, v.x[j], v.y[j], v.z[j]) : Lines{}, -1, targets);
+        }
+    });
+    return targets.maybe;
+}
+
+/// A lane's bits: whether target base + 32 r + lane has a source closer than the frame resolves.
+template <bool same_places>
+__device__ unsigned close_rows(const EvaluationView& v, const GroupFrame& frame, int64_t g, int32_t base) {
+    const unsigned maybe = maybe_close<same_places>(v, frame, g, base);
+    unsigned close = 0;
+    for (int r = 0; r < rows; ++r)
+        for (unsigned left = __ballot_sync(whole_warp, (maybe >> r & 1) != 0); left != 0; left &= left - 1) {
+            const int of = __ffs(static_cast<int>(left)) - 1;
+            const int64_t k = int64_t{frame.first} + base + 32 * r + of;
+            if (has_near_source(v, g, k, frame_resolution / frame.scale) && lane_of_thread() == of)
+                close |= 1u << r;
+        }
+    return close;
+}
+
+/// Whether target k needs double whatever is near it.
+__device__ bool loses_own(const EvaluationView& v, const Rule& rule, const GroupFrame& frame, int64_t k) {
+    if (!rule.potential || !rule.softened)
+        return false;
     Frame place;
     place.scale = frame.scale;
-    const double length = !rule.softened ? 0.0 : rule.each ? v.target_softening[k] : v.length;
     const auto sources = static_cast<int64_t>(v.charge_scale); // about
-    if (rule.potential && loses_itself(place, length, rule.one_plummer, sources))
-        return true;
-    if constexpr (same_places)
-        return close &&
-               too_coarse(place, neighbour_gap({v.target_x, v.target_y, v.target_z, v.target_count}, k));
-    else
-        return close;
+    return loses_itself(place, rule.each ? v.target_softening[k] : v.length, rule.one_plummer, sources);
 }
 
-constexpr int ahead = 4; // times 32 targets
-
-/// GroupFrame's bits of a lane's target base + lane.
+/// GroupFrame's bits of a lane's targets.
 template <bool same_places>
-__device__ unsigned coarse_bits(const EvaluationView& v, const Rule& rule, const GroupFrame& frame, int32_t base,
-                                int32_t count, bool close) {
-    const int lane = lane_of_thread();
-    const int32_t k = base + lane;
-    const bool ask_each = rule.potential && rule.softened; // whether it loses itself
-    const auto is_one = [&] { return is_coarse<same_places>(v, rule, frame, int64_t{frame.first} + k, close); };
-    const bool coarse = k < count && (frame.all_coarse || ((close || ask_each) && is_one()));
-    return coarse ? 1u << (k >> GroupFrame::coarse_shift(frame.count)) : 0u;
-}
-
-/// Of targets that are the sources: neighbours in order, whose loads are under way together.
-__device__ unsigned coarse_by_order(const EvaluationView& v, const Rule& rule, const GroupFrame& frame, int32_t count) {
-    const int lane = lane_of_thread();
+__device__ unsigned coarse_bits(const EvaluationView& v, const Rule& rule, const GroupFrame& frame, int64_t g,
+                                int32_t count) {
     unsigned bits = 0;
-    for (int32_t base = 0; base < count; base += 32 * ahead) {
-        Lines at[ahead + 2]; // those before the first in front, those behind the last at the end
-#pragma unroll
-        for (int i = 0; i < ahead + 2; ++i) {
-            const int32_t k = base + 32 * (i - 1) + lane;
-            const bool wanted = k < count + frame_neighbours && (i > 0 || lane >= 32 - frame_neighbours) &&
-                                (i <= ahead || lane < frame_neighbours);
-            at[i] = places_on_lines(v, frame, wanted ? int64_t{frame.first} + k : -1);
+    for (int32_t base = 0; base < count; base += 32 * rows) {
+        const unsigned close = frame.all_coarse ? ~0u : close_rows<same_places>(v, frame, g, base);
+        for (int r = 0; r < rows; ++r) {
+            const int32_t k = base + 32 * r + lane_of_thread();
+            if (k < count && ((close >> r & 1) != 0 || loses_own(v, rule, frame, int64_t{frame.first} + k)))
+                bits |= 1u << (k >> GroupFrame::coarse_shift(frame.count));
         }
-#pragma unroll
-        for (int i = 1; i <= ahead; ++i)
-            bits |= coarse_bits<true>(v, rule, frame, base + 32 * (i - 1), count,
-                                      has_close(at[i], at[i - 1], at[i + 1]));
-    }
-    return bits;
-}
-
-/// Of others.
-__device__ unsigned coarse_by_sources(const EvaluationView& v, const Rule& rule, const GroupFrame& frame, int64_t g,
-                                      int32_t count) {
-    if (count == 0)
-        return 0;
-    const NearLeaves leaves = leaves_near(v, g, frame_resolution / frame.scale);
-    unsigned bits = 0;
-    for (int32_t base = 0; base < count; base += 32) {
-        const unsigned near = with_near_source(v, frame, leaves, g, base);
-        bits |= coarse_bits<false>(v, rule, frame, base, count, (near >> lane_of_thread() & 1) != 0);
     }
     return bits;
 }
@@ -259,12 +232,7 @@ __global__ void __launch_bounds__(32 * warps, 4)
     if (has_near_cell(v, g, frame_resolution / frame.scale))
         backend::stop_with(v.status, needs_double);
     const int32_t count = frame.pairs.total > 0 ? frame.count : 0;
-    unsigned bits = 0;
-    if constexpr (same_places)
-        bits = coarse_by_order(v, rule, frame, count);
-    else
-        bits = coarse_by_sources(v, rule, frame, g, count);
-    bits = __reduce_or_sync(whole_warp, bits);
+    const unsigned bits = __reduce_or_sync(whole_warp, coarse_bits<same_places>(v, rule, frame, g, count));
     if (bits != 0 && lane_of_thread() == 0)
         frames[g].coarse = bits;
 }
