@@ -77,23 +77,19 @@ __global__ void size_sources_kernel(EvaluationView v, int64_t n, float* size) {
         backend::stop_with(v.status, needs_double);
 }
 
-__device__ bool is_inside(const geometry::Box& box, const geometry::Box& around) {
-    bool inside = true;
-    for (int a = 0; a < 3; ++a)
-        inside = inside && box.lower[a] >= around.lower[a] && box.upper[a] <= around.upper[a];
-    return inside;
-}
-
-/// Strays are few. Single precision feels nothing of them from 2^40 of a frame on: where these are ordinary charges that is
-/// 2^-24 of the field within `most`, of which a frame is at least longest_most.
+/// Strays are few. Single precision feels nothing of those beyond 2^40 of a group's frame. Where they are ordinary charges
+/// that is 2^-24 of what `most` does to the group, all of which is within longest_most.
 constexpr double heaviest_stray = 16, longest_most = 0x1p28; // of the mean charge; frame units
 
 __global__ void check_strays_kernel(EvaluationView v, int64_t n) {
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (backend::stopped(v.status) || i >= n)
         return;
-    const geometry::Box place{{v.x[i], v.y[i], v.z[i]}, {v.x[i], v.y[i], v.z[i]}};
-    if (fabs(v.charge[i]) * v.charge_scale > heaviest_stray && !is_inside(place, v.most))
+    const double at[3] = {v.x[i], v.y[i], v.z[i]};
+    bool inside = true;
+    for (int a = 0; a < 3; ++a)
+        inside = inside && at[a] >= v.most.lower[a] && at[a] <= v.most.upper[a];
+    if (!inside && fabs(v.charge[i]) * v.charge_scale > heaviest_stray)
         backend::stop_with(v.status, needs_double);
 }
 
@@ -150,7 +146,7 @@ __device__ bool cells_too_close(const EvaluationView& v, int64_t g, const geomet
 /// Stops where single precision has none.
 __device__ Frame make_units_frame(const EvaluationView& v, int64_t g, const lists::Target& target, double nearest) {
     const geometry::Box& box = target.box;
-    const bool ignores_strays = v.single_precision && v.has_strays && is_inside(box, v.most);
+    const bool ignores_strays = v.single_precision && v.has_strays;
     const double reach = furthest(ignores_strays ? v.most : v.boxes[0], box.lower);
     const double longest = v.node_softening != nullptr ? fmax(v.node_softening[0], target.softening) : v.longest;
     if (!v.single_precision) {

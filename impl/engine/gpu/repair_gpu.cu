@@ -111,13 +111,13 @@ void Repair::split_deep_cells(Steps& s) {
         build_on_host(s);
 }
 
-/// Where a few particles stand far outside, as bodies that blew up do: keys for the cube that holds most of a
-/// sample, in which they have those of its nearest cells. Boxes and radii of nodes hold them all the same; frames of groups
-/// within the cube do without them (forces/warp_tasks_gpu.cu). False: the particles are no such
-/// case, or were taken for one before. Waits.
+/// Where a few particles stand far outside, as bodies that blew up do: keys for a cube of what most of a sample span and a halo
+/// about it, in which strays have those of the nearest cells. Boxes and radii of nodes hold them all the same; frames in single
+/// precision do without them (forces/warp_tasks_gpu.cu). False: the particles are no such case, or were taken for one before.
+/// Waits.
 bool Repair::take_root_of_most(Steps& s) {
     constexpr int64_t sample_size = 1024, outside = sample_size / 32; // of these, on either side
-    constexpr double far_outside = 0x1p10, too_far = 0x1p80;          // times the cube
+    constexpr double halo = 64, far_outside = 0x1p11, too_far = 0x1p80; // times what most span
     Computation& c = s.c;
     const DeviceJob& job = c.job;
     const settings::Settings& settings = job.settings;
@@ -141,10 +141,11 @@ bool Repair::take_root_of_most(Steps& s) {
         std::sort(sample[a].begin(), sample[a].end());
         const double low = sample[a][outside], high = sample[a][sample_size - 1 - outside];
         middle[a] = 0.5 * low + 0.5 * high;
-        edge = std::max(edge, 2 * (high - low));
+        edge = std::max(edge, high - low);
     }
     if (!(edge > 0) || edge * far_outside > counts.root_edge || edge * too_far < counts.root_edge)
         return false;
+    edge *= halo;
     for (int a = 0; a < 3; ++a)
         c.root_of_most.lower[a] = middle[a] - 0.5 * edge;
     c.root_of_most.edge = edge;
