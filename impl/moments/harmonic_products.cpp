@@ -6,20 +6,20 @@ namespace graft::moments {
 
 void Products::make(int order, int degree) {
     int32_t count = 0;
-    const auto add_row = [&](int terms, int source, int table) {
+    const auto add_row = [&](int terms, int source, int plain, int with_z) {
         for (int i = 0; i < terms; ++i)
-            list_[static_cast<size_t>(count++)] = {static_cast<int16_t>(source + i), static_cast<int16_t>(table + i)};
+            list_[static_cast<size_t>(count++)] = {static_cast<int16_t>(source + i), static_cast<int16_t>(plain + i),
+                                                   static_cast<int16_t>(with_z + i)};
     };
-    for (int k = 0; k <= degree; ++k)
-        for (int c = 0; c < 2; ++c) {
-            first_[place_of(k, c)] = count;
-            for (int l = 0; l <= order && l + k <= degree; ++l) {
-                const int n = l + k, plain = harmonic_index(n, 0, 0), with_z = harmonic_index(n, 0, 1);
-                add_row(l + 1, harmonic_index(l, 0, 0), c == 0 ? plain : with_z);
-                add_row(l, harmonic_index(l, 0, 1), c == 0 ? with_z : second_index(degree, n));
-            }
+    for (int k = 0; k <= degree; ++k) {
+        first_[static_cast<size_t>(k)] = count;
+        for (int l = 0; l <= order && l + k <= degree; ++l) {
+            const int n = l + k, plain = harmonic_index(n, 0, 0), with_z = harmonic_index(n, 0, 1);
+            add_row(l + 1, harmonic_index(l, 0, 0), plain, with_z);
+            add_row(l, harmonic_index(l, 0, 1), with_z, second_index(degree, n));
         }
-    first_[place_of(degree + 1, 0)] = count;
+    }
+    first_[static_cast<size_t>(degree) + 1] = count;
 }
 
 namespace {

@@ -21,24 +21,23 @@ constexpr int second_index(int degree, int l) {
 }
 inline constexpr int max_degree = max_order + 3, max_table = 2 * harmonic_count(max_degree);
 
-/// w_source T_(table + b), b the power of y in beta.
+/// A term of the sums of one order k: w_source times T from `plain` on is added to those of x^k, x^(k-1) y ... y^k, from `with_z`
+/// on to those of z x^(k-1) ... z y^(k-1).
 struct Product {
-    int16_t source, table;
+    int16_t source, plain, with_z;
 };
 
-/// Those of all beta up to `degree`, |alpha| <= order and |alpha + beta| <= degree: a loop over one list has no inner loops,
+/// Those of all orders k up to `degree`, |alpha| <= order and |alpha| + k <= degree: a loop over one list has no inner loops,
 /// whose ends no processor foresees.
 class Products {
   public:
     void make(int order, int degree);
-    /// Of beta = x^k-c.. z^c.
-    const Product* begin(int k, int c) const { return list_.data() + first_[place_of(k, c)]; }
-    const Product* end(int k, int c) const { return list_.data() + first_[place_of(k, c) + 1]; }
+    const Product* begin(int k) const { return list_.data() + first_[static_cast<size_t>(k)]; }
+    const Product* end(int k) const { return begin(k + 1); }
 
   private:
-    static size_t place_of(int k, int c) { return 2 * static_cast<size_t>(k) + static_cast<size_t>(c); }
-    std::array<Product, 2 * (max_degree + 1) * harmonic_count(max_order)> list_;
-    std::array<int32_t, 2 * (max_degree + 1) + 1> first_;
+    std::array<Product, (max_degree + 1) * harmonic_count(max_order)> list_;
+    std::array<int32_t, max_degree + 2> first_;
 };
 
 /// Of M2L, |alpha| <= order, and of L2L, |alpha| <= degree; degree at most order + 3. Made at the first call.

@@ -22,7 +22,7 @@
 #include "core/target_bodies.hpp"
 #include "moments/harmonic_products.hpp"
 
-#include <cstddef>
+#include <utility>
 
 GRAFT_BEFORE_BODIES();
 namespace graft::moments GRAFT_OF_TARGET {
@@ -58,35 +58,10 @@ struct Harmonics {
     /// u: a unit vector. n T_n = -(2n-1) u T_(n-1) - (n-1) delta T_(n-2), symmetrised, term by term.
     static GRAFT_BODY void irregular(int degree, const Real (&u)[3], Real* t) {
         t[0] = ops.set(1);
-        for (int n = 1; n <= degree; ++n) {
-            const double second = -(n - 1.0) / n;
-            const Real factor = ops.set(-(2.0 * n - 1) / n);
-            const Real x = ops.mul(u[0], factor), y = ops.mul(u[1], factor), z = ops.mul(u[2], factor);
-            Real times_x[max_degree + 1], times_y[max_degree + 1], pairs[max_degree + 1]; // by a, b, and a (a - 1)
-            for (int a = 0; a <= n; ++a) {
-                times_x[a] = ops.mul(x, ops.set(a));
-                times_y[a] = ops.mul(y, ops.set(a));
-                pairs[a] = ops.set(second * a * (a - 1));
-            }
-            for (int c = 0; c < 2; ++c) {
-                const int rest = n - c; // of x and y
-                const Real* const one = t + harmonic_index(n - 1, 0, c);
-                const Real* const two = t + (rest > 1 ? harmonic_index(n - 2, 0, c) : 0);
-                Real* const to = t + harmonic_index(n, 0, c);
-                for (int b = 0; b <= rest; ++b) {
-                    Real sum = c > 0 ? ops.mul(z, t[harmonic_index(n - 1, b, 0)]) : ops.set(0);
-                    if (b < rest)
-                        sum = ops.fma(times_x[rest - b], one[b], sum);
-                    if (b > 0)
-                        sum = ops.fma(times_y[b], one[b - 1], sum);
-                    if (b + 1 < rest)
-                        sum = ops.fma(pairs[rest - b], two[b], sum);
-                    if (b > 1)
-                        sum = ops.fma(pairs[b], two[b - 2], sum);
-                    to[b] = sum;
-                }
-            }
-        }
+        each_order(degree, [&]<int n>() GRAFT_BODY_LAMBDA {
+            if constexpr (n > 0)
+                irregular_order<n>(u, t);
+        });
         complete(degree, t);
     }
 
@@ -114,31 +89,28 @@ struct Harmonics {
                 multiply_orders(l, m, p + l * l, q + m * m, product + (l + m) * (l + m));
     }
 
-    /// `width` sums over alpha of w_alpha T_(alpha + beta), beta = x^.. y^(b+i) z^c: of products that are those of b = 0.
-    template <int width>
-    static GRAFT_BODY void correlate(const Product* begin, const Product* end, int b, const Real* w, const Real* table,
-                                     Real (&sum)[width]) {
-        constexpr int parts = width < 3 ? 4 : (width < 5 ? 2 : 1); // sums that do not wait for each other
-        Real part[parts][width];
-        for (auto& some : part)
-            for (Real& value : some)
-                value = ops.set(0);
-        const auto add = [&](const Product& one, Real(&to)[width]) GRAFT_BODY_LAMBDA {
-            const Real* const term = table + (std::ptrdiff_t{one.table} + b);
-            for (int i = 0; i < width; ++i)
-                to[i] = ops.fma(w[one.source], term[i], to[i]);
-        };
-        const Product* one = begin;
-        for (; end - one >= parts; one += parts)
-            for (int p = 0; p < parts; ++p)
-                add(one[p], part[p]);
-        for (; one != end; ++one)
-            add(*one, part[0]);
-        for (int i = 0; i < width; ++i) {
-            sum[i] = part[0][i];
-            for (int p = 1; p < parts; ++p)
-                sum[i] = ops.add(sum[i], part[p][i]);
-        }
+    /// Adds factor[k] times the sums over alpha of w_alpha T_(alpha + beta) to `to`, for beta of every order k up to `degree`.
+    static GRAFT_BODY void correlate(const Products& products, int degree, const Real* w, const Real* table,
+                                     const Real* factor, Real* to) {
+        each_order(degree, [&]<int k>() GRAFT_BODY_LAMBDA {
+            const auto add = [&]<int plain, int with_z>(int first_plain, int first_z) GRAFT_BODY_LAMBDA {
+                correlate_some<plain, with_z>(products.begin(k), products.end(k), w, table + first_plain, table + first_z,
+                                              factor[k], to + harmonic_index(k, first_plain, 0),
+                                              to + harmonic_index(k, first_z, 1));
+            };
+            constexpr int half = (k + 1) / 2;
+            if constexpr (2 * k + 1 <= most_sums) {
+                add.template operator()<k + 1, k>(0, 0);
+            } else if constexpr (k + 1 <= most_sums) {
+                add.template operator()<k + 1, 0>(0, 0);
+                add.template operator()<0, k>(0, 0);
+            } else {
+                add.template operator()<half, 0>(0, 0);
+                add.template operator()<k + 1 - half, 0>(half, 0);
+                add.template operator()<0, half>(0, 0);
+                add.template operator()<0, k - half>(0, half);
+            }
+        });
     }
 
     /// Such sums of beta = x, y, z and 0: the gradient of sum w_alpha T_alpha, and itself. Of w the orders up to
@@ -157,6 +129,82 @@ struct Harmonics {
     }
 
   private:
+    /// That stand in registers at once, of 32 or of 16.
+    static constexpr int most_sums = sizeof(Real) >= 64 ? 16 : 9;
+    static_assert(max_degree / 2 + 1 <= 9);
+
+    /// body<n>() for n = 0 ... degree: code for each order, without loops whose ends depend on it.
+    template <class Body>
+    static GRAFT_BODY void each_order(int degree, const Body& body) {
+        each_order_of(degree, body, std::make_integer_sequence<int, max_degree + 1>());
+    }
+    template <class Body, int... n>
+    static GRAFT_BODY void each_order_of(int degree, const Body& body, std::integer_sequence<int, n...>) {
+        ((n <= degree ? body.template operator()<n>() : void()), ...);
+    }
+
+    template <int n>
+    static GRAFT_BODY void irregular_order(const Real (&u)[3], Real* t) {
+        const Real factor = ops.set(-(2.0 * n - 1) / n);
+        const Real x = ops.mul(u[0], factor), y = ops.mul(u[1], factor), z = ops.mul(u[2], factor);
+        Real times_x[n + 1], times_y[n + 1], pairs[n + 1]; // by a, b, and a (a - 1)
+        for (int a = 0; a <= n; ++a) {
+            times_x[a] = ops.mul(x, ops.set(a));
+            times_y[a] = ops.mul(y, ops.set(a));
+            pairs[a] = ops.set(-(n - 1.0) / n * a * (a - 1));
+        }
+        for (int c = 0; c < 2; ++c) {
+            const int rest = n - c; // of x and y
+            const Real* const one = t + harmonic_index(n - 1, 0, c);
+            const Real* const two = t + (rest > 1 ? harmonic_index(n - 2, 0, c) : 0);
+            Real* const to = t + harmonic_index(n, 0, c);
+            for (int b = 0; b <= rest; ++b) {
+                Real sum = c > 0 ? ops.mul(z, t[harmonic_index(n - 1, b, 0)]) : ops.set(0);
+                if (b < rest)
+                    sum = ops.fma(times_x[rest - b], one[b], sum);
+                if (b > 0)
+                    sum = ops.fma(times_y[b], one[b - 1], sum);
+                if (b + 1 < rest)
+                    sum = ops.fma(pairs[rest - b], two[b], sum);
+                if (b > 1)
+                    sum = ops.fma(pairs[b], two[b - 2], sum);
+                to[b] = sum;
+            }
+        }
+    }
+
+    template <int plain, int with_z>
+    static GRAFT_BODY void correlate_some(const Product* begin, const Product* end, const Real* w, const Real* table_plain,
+                                          const Real* table_z, Real factor, Real* to_plain, Real* to_z) {
+        constexpr int count = plain + with_z;
+        constexpr int parts = count < 4 ? 4 : (count < 8 ? 2 : 1); // sums that do not wait for each other
+        Real part[parts][count];
+        for (auto& some : part)
+            for (Real& value : some)
+                value = ops.set(0);
+        const auto add = [&](const Product& one, Real(&sum)[count]) GRAFT_BODY_LAMBDA {
+            const Real source = w[one.source];
+            const Real *const of_plain = table_plain + one.plain, *const of_z = table_z + one.with_z;
+            for (int i = 0; i < plain; ++i)
+                sum[i] = ops.fma(source, of_plain[i], sum[i]);
+            for (int i = 0; i < with_z; ++i)
+                sum[plain + i] = ops.fma(source, of_z[i], sum[plain + i]);
+        };
+        const Product* one = begin;
+        for (; end - one >= parts; one += parts)
+            for (int p = 0; p < parts; ++p)
+                add(one[p], part[p]);
+        for (; one != end; ++one)
+            add(*one, part[0]);
+        for (int i = 0; i < count; ++i) {
+            Real sum = part[0][i];
+            for (int p = 1; p < parts; ++p)
+                sum = ops.add(sum, part[p][i]);
+            Real& to = i < plain ? to_plain[i] : to_z[i - plain];
+            to = ops.fma(sum, factor, to);
+        }
+    }
+
     static GRAFT_BODY void multiply_orders(int l, int m, const Real* p, const Real* q, Real* to) {
         const Real *const p_z = p + l + 1, *const q_z = q + m + 1;
         Real* const to_z = to + l + m + 1;

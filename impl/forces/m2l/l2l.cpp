@@ -5,6 +5,8 @@
 #include "core/plain_ops.hpp"
 #include "moments/harmonics.hpp"
 
+#include <algorithm>
+
 namespace graft::forces {
 
 namespace {
@@ -22,14 +24,10 @@ void move_harmonic(int degree, const double* from, const double (&h)[3], double*
     std::copy_n(from, moments::harmonic_count(degree), table);
     Terms::complete(degree, table);
     Terms::regular(degree, h, w);
-    const moments::Products& products = moments::products_of_l2l(degree);
-    for (int k = 0; k <= degree; ++k)
-        for (int c = 0; c < 2; ++c)
-            for (int b = 0; b <= k - c; ++b) {
-                double sum[1];
-                Terms::correlate<1>(products.begin(k, c), products.end(k, c), b, w, table, sum);
-                to[moments::harmonic_index(k, b, c)] = sum[0];
-            }
+    double factor[max_local_order + 1];
+    std::fill_n(factor, degree + 1, 1.0);
+    std::fill_n(to, moments::harmonic_count(degree), 0.0);
+    Terms::correlate(moments::products_of_l2l(degree), degree, w, table, factor, to);
 }
 GRAFT_AFTER_BODIES();
 

@@ -5,7 +5,6 @@
 #include "core/plain_ops.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "forces/m2l/m2l_harmonic.cpp"
@@ -52,32 +51,7 @@ struct HarmonicCells {
         Terms::irregular(degree, u, table);
     }
 
-    /// Adds to `width` neighbouring terms of the expansion.
-    template <int width>
-    HWY_INLINE void add_some(int k, int b, int c, Real* to) const {
-        Real sum[width];
-        Terms::template correlate<width>(products->begin(k, c), products->end(k, c), b, w, table, sum);
-        for (int i = 0; i < width; ++i)
-            to[i] = ops.fma(sum[i], power[k], to[i]);
-    }
-    /// A row of order k, in parts of up to eight: so many sums stand in registers.
-    HWY_INLINE void add_row(int k, int count, int c, Real* to) const {
-        for (int b = 0; b < count;) {
-            const int left = count - b, width = left <= 8 ? left : (left + 1) / 2;
-            add_some_of(width, k, b, c, to + b, std::integer_sequence<int, 1, 2, 3, 4, 5, 6, 7, 8>());
-            b += width;
-        }
-    }
-    template <int... widths>
-    HWY_INLINE void add_some_of(int width, int k, int b, int c, Real* to, std::integer_sequence<int, widths...>) const {
-        ((width == widths ? add_some<widths>(k, b, c, to) : void()), ...);
-    }
-    HWY_INLINE void add(Real* sum) const {
-        for (int k = 0; k <= degree; ++k) {
-            add_row(k, k + 1, 0, sum + moments::harmonic_index(k, 0, 0));
-            add_row(k, k, 1, sum + moments::harmonic_index(k, 0, 1));
-        }
-    }
+    HWY_INLINE void add(Real* sum) const { Terms::correlate(*products, degree, w, table, power, sum); }
 };
 
 template <typename T>
