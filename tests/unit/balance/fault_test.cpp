@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 
 namespace graft::balance {
@@ -137,7 +138,7 @@ void sweep(const std::function<Seen(comm::Communicator&)>& body) {
 
 /// Ends with the number of allocations that rank 2 needs.
 void refuse_every_allocation(Kind kind, bool fuzzy) {
-    int completed = 0;
+    std::atomic<int> completed = 0; // ranks are threads
     for (int64_t allowed = 0; allowed < 400 && completed == 0; ++allowed)
         comm::run_ranks(size, [&](comm::Communicator& comm) {
             test::Refusing refusing{comm.rank() == 2 ? allowed : INT64_MAX};

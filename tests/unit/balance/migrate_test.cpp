@@ -5,6 +5,7 @@
 
 #include "ranks.hpp"
 
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <random>
@@ -254,7 +255,7 @@ TEST(Migration, BadOwnerOnOneRankIsAnErrorOnAll) {
 }
 
 TEST(Migration, RefusedAllocationOnOneRankLeavesOutputsUntouched) {
-    int completed = 0;
+    std::atomic<int> completed = 0; // ranks are threads
     for (int64_t allowed = 0; allowed < 40 && completed == 0; ++allowed)
         comm::run_ranks(3, [&](comm::Communicator& comm) {
             test::Refusing refusing{comm.rank() == 2 ? allowed : INT64_MAX};

@@ -84,6 +84,7 @@ TEST_F(Files, ConvertDoesNotOverwriteItsInput) {
 TEST_F(Files, WhatIsNotKnownIsNamedBeforeItIsDropped) {
     ok("convert p.hdf5 p.tipsy");
     std::string tipsy = read("p.tipsy");
+    ASSERT_GE(tipsy.size(), 32 + 9 * sizeof(float));
     const float phi = -1.5F;
     std::memcpy(tipsy.data() + 32 + 8 * 4, &phi, sizeof phi); // the last of a dark particle's nine numbers
     write("p.tipsy", tipsy);
