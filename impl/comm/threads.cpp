@@ -21,7 +21,7 @@ struct FreeTable {
 
 void run_table(graft_comm_v1* table, const std::function<void(graft_comm_v1*)>& body,
                std::exception_ptr& error) {
-    const char* text = "an exception of unknown type";
+    const char* text = core::unknown_exception_text;
     try {
         return body(table);
     } catch (const std::exception& e) {

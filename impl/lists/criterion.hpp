@@ -78,6 +78,9 @@ struct Criterion {
     void resize_keep(int64_t nodes, bool with_softening);
 };
 
+/// Error(argument): theta < 0 or NaN.
+void check_angle(const CriterionOptions& options);
+
 /// Fills `criterion` for the tree. Throws Error(argument) for theta < 0 or NaN; Error(memory).
 void fill_criterion(const backend::Executor& executor, const tree::Tree& tree,
                     const CriterionOptions& options, const NodeProperties& properties, Criterion& criterion);

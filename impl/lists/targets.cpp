@@ -8,15 +8,11 @@
 
 namespace graft::lists {
 
-namespace {
-
 void check_group_size(int group_size) {
     if (group_size < 1)
         core::fail(core::Status::argument, "tree.group: expected at least 1 target per group, found %d",
                    group_size);
 }
-
-} // namespace
 
 TargetSet::TargetSet(core::Memory& memory)
     : builder_(memory), own_(memory), groups_(memory, "target groups"), cells_(memory, "target cells"), active_(memory, "active targets"),

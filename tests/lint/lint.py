@@ -15,6 +15,7 @@ targets    what a SIMD target can do is asked by the words of core/instruction_s
 links      relative links of Markdown files lead somewhere, and so do the paths of the developer's pages; every page of
            docs/lab/gpu is in its index
 licence    each source names its licence in its first lines: SPDX-License-Identifier
+refusals   an error's text stands once, and names keys that there are: refusals.py
 types      a program of tests has no two types of one name: one_type.py
 self_test  each of these rules finds a violation that is planted for it
 """
@@ -28,11 +29,12 @@ import tempfile
 
 import names as file_names
 import one_type
+import refusals as refused_texts
 from includes import ENDINGS, Includes, circle_in
 from planted import CASES, DIRECTORIES
 from rooms import KNOWN, OUTSIDE, ROOMS
 
-RULES = ("layering", "cycles", "names", "sizes", "quiet", "headers", "device", "targets", "links", "licence", "types", "self_test")
+RULES = ("layering", "cycles", "names", "sizes", "quiet", "headers", "device", "targets", "links", "licence", "refusals", "types", "self_test")
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".f90", ".F90", ".f", ".py", ".inc")
 NO_COMMENT = ("lammps/example.in", "lammps/cluster.in", "graft.pc.in") # inputs of LAMMPS, and what pkg-config reads
 LONGEST = 500
@@ -253,6 +255,11 @@ def licence(repository):
             if text.strip() and "SPDX-License-Identifier: " not in "".join(text.splitlines(True)[:2]) \
                     and not path.startswith(os.path.join("tests", "abi", "frozen")) and not path.endswith(NO_COMMENT):
                 yield f"{path}: no licence; expected SPDX-License-Identifier: BSD-3-Clause in the first two lines"
+
+
+def refusals(repository):
+    sources = [(path, read(repository, path)) for folder in ("impl", "capi", "plugin") for path in files_of(repository, folder)]
+    yield from refused_texts.check(sources, read(repository, refused_texts.KEYS))
 
 
 def types(repository, build):

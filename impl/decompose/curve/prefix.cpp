@@ -5,7 +5,6 @@
 #include "decompose/curve/prefix_steps.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 namespace graft::decompose {
@@ -117,12 +116,8 @@ void PrefixStrategy::State::run_central(const Problem& problem, Result& result) 
     const double start_s = comm.time_s();
     tree.plan(comm, n);
     comm.together([&] {
-        if (root && problem.count > std::numeric_limits<int32_t>::max())
-            core::fail(
-                core::Status::argument,
-                "decompose: the central strategy would bring %lld points to rank 0, which can take %d; "
-                "use a distributed strategy",
-                static_cast<long long>(problem.count), std::numeric_limits<int32_t>::max());
+        if (root)
+            check_central(problem.count);
         result.owner.resize(n);
         gathered.resize(tree.subtree_items());
         owners.resize(tree.subtree_items());

@@ -34,8 +34,7 @@ int32_t CutTree::owner_of(double x, double y, double z, int64_t id) const {
 }
 
 geometry::Box CutTree::box_of(int32_t part) const {
-    if (part < 0 || part >= parts_)
-        core::fail(core::Status::argument, "box_of: part %d; expected 0 ... %d", part, parts_ - 1);
+    check_part(part, parts_);
     const Cell& cell = cells_[static_cast<size_t>(cell_of_leaf(part, parts_))];
     geometry::Box box;
     std::copy_n(cell.lower, 3, box.lower);
