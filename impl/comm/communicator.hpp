@@ -31,7 +31,7 @@ namespace graft::comm {
 
 enum class Operation : int32_t { sum = GRAFT_COMM_SUM, min = GRAFT_COMM_MIN, max = GRAFT_COMM_MAX };
 
-/// What this rank has sent and waited for since the communicator was made (or since reset_traffic()), parts
+/// What this rank has sent and waited for since the communicator was made, parts
 /// made by split() not included: they count for themselves. Collectives count the bytes that this rank puts
 /// in for others; what a rank sends to itself is not counted.
 struct Traffic {
@@ -98,7 +98,6 @@ class Communicator {
     const std::string& poison() const noexcept { return poison_; }
     /// Of the failure that poisoned it; unknown where the table does not tell.
     Call failed_call() const noexcept { return failed_call_; }
-    void reset_traffic() noexcept { traffic_ = Traffic{}; }
     /// Not collective. From now on a call of this rank that waits longer fails, here and in parts that are
     /// split off later; 0 = waits for ever. A table without comm_set_deadline waits for ever all the same.
     /// Throws Error(argument) for a negative or NaN time.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Slabs: images along two axes, none along the third, against the two-dimensional Ewald sum.
 #include "periodic_scene.hpp"
-#include "reference/slab_sum.hpp"
+#include "slab_sum.hpp"
 
 namespace graft::engine::testing {
 namespace {

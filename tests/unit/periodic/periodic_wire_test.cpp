@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Wires: images along one axis, none along the others, against the images one by one.
 #include "periodic_scene.hpp"
-#include "reference/wire_sum.hpp"
+#include "wire_sum.hpp"
 
 #include <array>
 
