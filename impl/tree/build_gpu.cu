@@ -49,7 +49,8 @@ int64_t likely_nodes(int64_t n, int leaf) {
 } // namespace
 
 void DeviceTreeBuilder::Work::resize(backend::Queue& queue, int64_t n, int64_t capacity) {
-    keys.resize(n + 1), index.resize(n + 1);
+    keys.resize(n + 1);
+    index.resize(n + 1);
     packed.resize(n <= device::packed_limit ? n : 0);
     resize_nodes(queue, n, capacity);
 }
@@ -60,7 +61,8 @@ void DeviceTreeBuilder::Work::resize_nodes(backend::Queue& queue, int64_t n, int
     for (auto* buffer : {&mark, &cover, &base, &first_leaf, &end_leaf, &slot_node, &leaf_node, &inner_slot})
         buffer->resize(capacity + 2);
     inner.resize(capacity);
-    leaf_boxes.resize(capacity), inner_boxes.resize(capacity);
+    leaf_boxes.resize(capacity);
+    inner_boxes.resize(capacity);
     const int64_t chunk_count = capacity / device::chunk_leaves + 1;
     chunks.resize(chunk_count + chunk_count / 16 + 8);
     const int64_t wanted = device::ticket_chunks + chunk_count / 16 + 8;
