@@ -59,8 +59,10 @@ void Forest::find_heaps(int leaf) {
         for (int64_t i = node.first; i < node.first + node.count; ++i)
             charge += tree.charge[i];
         heap_of[k] = static_cast<int32_t>(heaps.x.size());
-        heaps.x.push_back(tree.x[node.first]), heaps.y.push_back(tree.y[node.first]);
-        heaps.z.push_back(tree.z[node.first]), heaps.charge.push_back(charge);
+        heaps.x.push_back(tree.x[node.first]);
+        heaps.y.push_back(tree.y[node.first]);
+        heaps.z.push_back(tree.z[node.first]);
+        heaps.charge.push_back(charge);
     }
 }
 

@@ -38,7 +38,9 @@ void gather(const backend::Executor& executor, const ParticleView& particles, Tr
         const double* from;
         core::Buffer<double>& to;
     } optional[] = {{particles.charge, tree.charge}, {particles.softening, tree.softening}};
-    tree.x.resize(n), tree.y.resize(n), tree.z.resize(n);
+    tree.x.resize(n);
+    tree.y.resize(n);
+    tree.z.resize(n);
     for (const auto& array : optional)
         array.to.resize(array.from != nullptr ? n : 0);
     executor.for_blocks(n, 4096, [&](int64_t begin, int64_t end, int) {
@@ -56,8 +58,15 @@ void gather(const backend::Executor& executor, const ParticleView& particles, Tr
 }
 
 void clear(Tree& tree) {
-    tree.nodes.clear(), tree.boxes.clear(), tree.edges.clear(), tree.keys.clear(), tree.level_offset.clear();
-    tree.order.clear(), tree.root_keys.clear(), tree.root_levels.clear(), tree.root_parents.clear();
+    tree.nodes.clear();
+    tree.boxes.clear();
+    tree.edges.clear();
+    tree.keys.clear();
+    tree.level_offset.clear();
+    tree.order.clear();
+    tree.root_keys.clear();
+    tree.root_levels.clear();
+    tree.root_parents.clear();
     tree.root_edge = 0;
 }
 
