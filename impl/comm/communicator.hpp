@@ -76,8 +76,8 @@ class Communicator {
   public:
     /// One rank alone.
     Communicator();
-    /// Over the host's table, which is copied, but what its functions use must outlive this object; NULL means one rank alone. Not collective.
-    /// Throws Error(argument) for a table with a missing function, an impossible rank or size, and Error(abi)
+    /// Over the host's table, which is copied, but what its functions use must outlive this object; NULL means one rank alone.
+    /// Not collective. Throws Error(argument) for a table with a missing function, an impossible rank or size, and Error(abi)
     /// for a struct_size too small, unknown flags or non-zero reserved words.
     explicit Communicator(const graft_comm_v1* table);
     ~Communicator();
@@ -225,7 +225,7 @@ class Communicator {
     void take(const graft_comm_v1& given);
     SelfMessages& self_messages();
 
-    std::unique_ptr<const graft_comm_v1> table_; // NULL: one rank alone; else a copy of the host's, which may be of another version
+    std::unique_ptr<const graft_comm_v1> table_; // NULL: one rank alone; else a copy of the host's, maybe another version
     graft_comm_v1* owned_ = nullptr;       // made by split()
     int rank_ = 0, size_ = 1;
     int root_rank_ = 0; // in the communicator that all was split from: what messages call this rank

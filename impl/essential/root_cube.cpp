@@ -108,15 +108,16 @@ particles::KeyRange common_cube(comm::Communicator& comm, const settings::Settin
 
 } // namespace
 
-particles::KeyRange find_root(comm::Communicator& comm, const settings::Settings& settings, settings::TreeScope scope, const particles::Problem& own) {
+particles::KeyRange find_root(comm::Communicator& comm, const settings::Settings& settings, settings::TreeScope scope,
+                              const particles::Problem& own) {
     double corners[6];
     find_corners(own, corners);
     return find_root(comm, settings, scope, corners,
                      [&](const particles::KeyRange& range) { check_inside(range, settings.dimension, own); });
 }
 
-particles::KeyRange find_root(comm::Communicator& comm, const settings::Settings& settings, settings::TreeScope scope, double (&corners)[6],
-                   const std::function<void(const particles::KeyRange&)>& check) {
+particles::KeyRange find_root(comm::Communicator& comm, const settings::Settings& settings, settings::TreeScope scope,
+                              double (&corners)[6], const std::function<void(const particles::KeyRange&)>& check) {
     double own[6];
     std::copy_n(corners, 6, own);
     particles::KeyRange range = common_cube(comm, settings, corners, check);

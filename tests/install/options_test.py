@@ -4,9 +4,9 @@
 
 usage: options_test.py CMAKE NINJA REPOSITORY WORK_FOLDER [-DNAME=VALUE...]
 
-A whole build takes ten minutes on two cores, so little is compiled: the loaders, the functions by name, and a file of plugin and one of capi, which see the
-public headers and those between rooms. Of all else the commands are read: none may name what was left out, or link a target that is not
-there, which CMake takes for a library's name.
+A whole build takes ten minutes on two cores, so little is compiled: the loaders, the functions by name, and a file of plugin and one of
+capi, which see the public headers and those between rooms. Of all else the commands are read: none may name what was left out, or link
+a target that is not there, which CMake takes for a library's name.
 """
 import os
 import re

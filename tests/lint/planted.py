@@ -96,7 +96,9 @@ CASES = (
     {"rule": "names", "files": {f"impl/tree/a{i}_gpu.cu": "\n" for i in range(5)} | {
         "impl/tree/a0.cpp": "\n", "impl/tree/a1.cpp": "\n", "tests/lint/gpu_alone.txt": "tree/: none\n"},
      "says": ["2 of 5 GPU stems have a twin"]},
-    {"rule": "sizes", "files": {"impl/core/long.cpp": "\n" * 501}},
+    {"rule": "sizes", "files": {"impl/core/long.cpp": "\n" * 501, "impl/core/wide.hpp": "/" * 131 + "\n", "tests/wide.py": "#" * 151,
+                                "impl/core/good.hpp": "/" * 130 + "\n", "tests/good.py": "#" * 150},
+     "says": ["long.cpp", "wide.hpp:1", "wide.py:1"], "silent": ["good"]},
     {"rule": "quiet", "files": {
         "impl/core/a.cpp": "void f() { std::cout << 1; }\n", "capi/src/b.cpp": "void f() { abort(); }\n",
         "plugin/c.cpp": "void f() {\n    std::exit(1);\n}\n", "impl/core/d.cpp": "int a = MPI_COMM_WORLD;\n",

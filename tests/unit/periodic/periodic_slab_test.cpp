@@ -127,7 +127,8 @@ TEST_P(Slab, AccuraciesAskedForAreKept) {
         }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Slab, ::testing::Values(settings::Method::direct, settings::Method::tree, settings::Method::reference),
+INSTANTIATE_TEST_SUITE_P(Of, Slab,
+                         ::testing::Values(settings::Method::direct, settings::Method::tree, settings::Method::reference),
                          [](const auto& info) {
                              return info.param == settings::Method::direct ? "direct"
                                     : info.param == settings::Method::tree ? "tree"

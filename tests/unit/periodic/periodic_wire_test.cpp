@@ -171,7 +171,8 @@ TEST(Wires, CellsAndBothTreeScopesOverRanks) {
         }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Wire, ::testing::Values(settings::Method::direct, settings::Method::tree, settings::Method::reference),
+INSTANTIATE_TEST_SUITE_P(Of, Wire,
+                         ::testing::Values(settings::Method::direct, settings::Method::tree, settings::Method::reference),
                          [](const auto& info) {
                              return info.param == settings::Method::direct ? "direct"
                                     : info.param == settings::Method::tree ? "tree"
