@@ -34,7 +34,7 @@ int64_t direct_count(const settings::Settings& settings) {
 
 lists::CriterionOptions criterion_options(const settings::Settings& settings) {
     lists::CriterionOptions options;
-    options.mac = static_cast<lists::Mac>(settings.mac);
+    options.mac = settings.mac;
     options.theta = settings.theta;
     options.direct_count = direct_count(settings);
     options.compact_softening = settings.softening == settings::Softening::spline;

@@ -19,6 +19,7 @@
 
 #include "backend/executor.hpp"
 #include "core/buffer.hpp"
+#include "settings/settings.hpp"
 #include "tree/tree.hpp"
 
 #include <cstdint>
@@ -26,7 +27,7 @@
 
 namespace graft::lists {
 
-enum class Mac : int32_t { edge = 0, box = 1, error = 2 };
+using Mac = settings::MacType;
 
 struct CriterionOptions {
     Mac mac = Mac::box;
