@@ -16,7 +16,7 @@ import sys
 
 LEFT_OUT = ("CLI", "HOSTS", "STUDY", "TESTS", "CUDA")
 COMPILED = ("graft_loader", "graft_api", "plugin/CMakeFiles/graft.dir/table.cpp.o", "capi/CMakeFiles/graft_capi.dir/src/guard.cpp.o")
-NOT_BUILT = re.compile(r"[ =/](impl/study|plugin/study|adapters/cli|adapters/(?:lammps|openmm|rebound|nemo|phantom|amuse)|tests|examples)/\S*")
+NOT_BUILT = re.compile(r"[ =/](impl/study|plugin/study|adapters/cli|adapters/(?!mpi/|c/|cxx/|fortran/|python/)|tests|examples)/\S*")
 
 
 def complaints(commands, repository):
