@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What all strategies of the prefix partition share, and the central one. See prefix_steps.hpp.
 #include "backend/step_count.hpp"
-#include "core/error.hpp"
 #include "decompose/curve/prefix_steps.hpp"
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 // The heap of cells, see cut_tree.hpp.
 #include "decompose/orb/cut_tree.hpp"
 
-#include "core/error.hpp"
 #include "decompose/orb/left_filled.hpp"
 #include "geometry/box.hpp"
 
