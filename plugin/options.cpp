@@ -24,17 +24,13 @@ struct graft_options {
 namespace graft::plugin {
 
 using capi::guard;
+using capi::require;
 
 namespace {
 
-void require(const void* pointer, const char* name, const char* expected) {
-    if (pointer == nullptr)
-        fail(Status::argument, "%s is NULL; expected %s", name, expected);
-}
-
 /// Of destroyed ones, or of none, not a byte may be read.
 void require_alive(const graft_options* options) {
-    require(options, "options", "an object made by options_create");
+    require(options != nullptr, "options", "an object made by options_create");
     if (!capi::Living::here().has(options))
         fail(Status::argument, "options %p were destroyed, or never made by options_create",
              static_cast<const void*>(options));
@@ -63,7 +59,7 @@ template <typename Change>
 int32_t changed(graft_options* options, const char* key, const Change& change) noexcept {
     return guard([&] {
         const Use use(options);
-        require(key, "key", a_key);
+        require(key != nullptr, "key", a_key);
         Settings settings = options->settings;
         change(settings);
         options->settings = std::move(settings);
@@ -94,7 +90,7 @@ capi::Options values_of(const Settings& settings) {
 
 int32_t options_create(graft_options** options) noexcept {
     return guard([&] {
-        require(static_cast<const void*>(options), "options", "where to put the new options");
+        require(options != nullptr, "options", "where to put the new options");
         *options = new graft_options();
     });
 }
@@ -114,7 +110,7 @@ int32_t options_destroy(graft_options** options) noexcept {
 
 int32_t options_set(graft_options* options, const char* key, const char* value) noexcept {
     return changed(options, key, [&](Settings& settings) {
-        require(value, "value", "the value in deck spelling");
+        require(value != nullptr, "value", "the value in deck spelling");
         settings.set(key, value);
     });
 }
@@ -136,7 +132,7 @@ int32_t options_get(const graft_options* options, const char* key, char* buffer,
                     int64_t* needed) noexcept {
     return guard([&] {
         const Use use(options);
-        require(key, "key", a_key);
+        require(key != nullptr, "key", a_key);
         if (buffer != nullptr && capacity > 0)
             buffer[0] = '\0';
         capi::put_text(options->settings.get(key), "the value", buffer, capacity, needed);
@@ -146,8 +142,8 @@ int32_t options_get(const graft_options* options, const char* key, char* buffer,
 int32_t options_get_int64(const graft_options* options, const char* key, int64_t* value) noexcept {
     return guard([&] {
         const Use use(options);
-        require(key, "key", a_key);
-        require(value, "value", "where to put the number");
+        require(key != nullptr, "key", a_key);
+        require(value != nullptr, "value", "where to put the number");
         *value = whole_of(key, options->settings.get_number(key));
     });
 }
@@ -155,8 +151,8 @@ int32_t options_get_int64(const graft_options* options, const char* key, int64_t
 int32_t options_get_double(const graft_options* options, const char* key, double* value) noexcept {
     return guard([&] {
         const Use use(options);
-        require(key, "key", a_key);
-        require(value, "value", "where to put the number");
+        require(key != nullptr, "key", a_key);
+        require(value != nullptr, "value", "where to put the number");
         *value = options->settings.get_number(key);
     });
 }
@@ -164,7 +160,7 @@ int32_t options_get_double(const graft_options* options, const char* key, double
 int32_t options_read_file(graft_options* options, const char* path) noexcept {
     return guard([&] {
         const Use use(options);
-        require(path, "path", "the name of a deck");
+        require(path != nullptr, "path", "the name of a deck");
         read_deck_file(options->settings, path);
     });
 }
@@ -183,8 +179,7 @@ int32_t options_read_text(graft_options* options, const char* text, int64_t byte
 
 int32_t options_explain(int32_t format, graft_sink sink, void* user) noexcept {
     return guard([&] {
-        if (sink == nullptr)
-            fail(Status::argument, "sink is NULL; expected a function that takes the text");
+        require(sink != nullptr, "sink", "a function that takes the text");
         const bool study = (format & GRAFT_EXPLAIN_STUDY) != 0;
         const int32_t form = format & ~GRAFT_EXPLAIN_STUDY;
         if (form != GRAFT_EXPLAIN_TEXT && form != GRAFT_EXPLAIN_JSON)
@@ -209,8 +204,8 @@ int32_t context_create(const graft_options* options, const graft_allocator* allo
 
 int32_t context_set(graft_context* context, const char* key, const char* value) noexcept {
     return capi::context_change(context, [&](capi::Options& values) {
-        require(key, "key", a_key);
-        require(value, "value", "the value in deck spelling");
+        require(key != nullptr, "key", a_key);
+        require(value != nullptr, "value", "the value in deck spelling");
         const Key* known = find_key(key);
         if (known == nullptr && !is_host(key))
             fail_unknown_key(key);
@@ -229,7 +224,7 @@ int32_t context_set(graft_context* context, const char* key, const char* value) 
 int32_t context_get(graft_context* context, const char* key, char* buffer, int64_t capacity,
                     int64_t* needed) noexcept {
     return capi::context_read(context, [&](const capi::Options& values) {
-        require(key, "key", a_key);
+        require(key != nullptr, "key", a_key);
         if (buffer != nullptr && capacity > 0)
             buffer[0] = '\0';
         capi::put_text(Settings(values).get(key), "the value", buffer, capacity, needed);

@@ -43,9 +43,8 @@ std::string deck_tool(const ToolArguments& arguments) {
 
 int32_t run_tool(const char* name, const char* yaml, graft_sink sink, void* user) noexcept {
     return capi::guard([&] {
-        if (name == nullptr || sink == nullptr)
-            fail(Status::argument, "%s is NULL; expected %s", name == nullptr ? "name" : "sink",
-                 name == nullptr ? "a tool's name" : "a function that takes the answer");
+        capi::require(name != nullptr, "name", "a tool's name");
+        capi::require(sink != nullptr, "sink", "a function that takes the answer");
         const ToolArguments arguments = read_tool_arguments(yaml);
         std::string answer;
         if (std::strcmp(name, "deck") == 0)

@@ -34,7 +34,8 @@ function(graft_find_openmm name prefix)
     endif()
 endfunction()
 
-# In one piece, since most of the compiler's time goes into OpenMM's headers. libOpenMMGraft.so in folder: the force for C++ programs that link it, and the plugin for those that load it.
+# In one piece, since most of the compiler's time goes into OpenMM's headers. libOpenMMGraft.so in folder: the force for C++ programs that link it,
+# and the plugin for those that load it.
 function(graft_add_openmm_plugin target openmm folder libraries)
     list(TRANSFORM GRAFT_OPENMM_SOURCES PREPEND ${GRAFT_OPENMM_FOLDER}/ OUTPUT_VARIABLE sources)
     add_library(${target} SHARED ${sources})
@@ -96,7 +97,9 @@ print(sysconfig.get_path('include'), sysconfig.get_config_var('EXT_SUFFIX'), m._
     graft_swig_runtime(theirs "${theirs}")
     graft_swig_runtime(ours "${ours}")
     if(NOT theirs STREQUAL ours)
-        set(${target}_WHY "${${target}_SWIG} makes modules of SWIG's run time ${ours}, ${module} has ${theirs}; run time 5 is SWIG 4.3 and later, 4 is before (pip install 'swig<4.3')" PARENT_SCOPE)
+        string(CONCAT why "${${target}_SWIG} makes modules of SWIG's run time ${ours}, ${module} has ${theirs}; "
+                          "run time 5 is SWIG 4.3 and later, 4 is before (pip install 'swig<4.3')")
+        set(${target}_WHY "${why}" PARENT_SCOPE)
         return()
     endif()
     set(interface ${GRAFT_OPENMM_FOLDER}/python/graft_openmm.i)

@@ -17,6 +17,9 @@ int32_t record_current_exception() noexcept;
 const char* last_error() noexcept;
 const char* status_text(int32_t status) noexcept;
 
+/// Error(argument): a pointer of the caller's is NULL.
+void require(bool given, const char* name, const char* expected);
+
 /// Runs the body of one ABI entry: 0 on success, the status of whatever it threw otherwise. The host's
 /// floating-point environment is set aside meanwhile.
 template <typename Body>

@@ -78,13 +78,17 @@ int32_t record_current_exception() noexcept {
     } catch (const Error& error) {
         return record_failure(static_cast<int32_t>(error.status()), error.what());
     } catch (const std::bad_alloc&) {
-        return record_failure(GRAFT_ERROR_MEMORY,
-                              "out of memory: a small allocation was refused by the system");
+        return record_failure(GRAFT_ERROR_MEMORY, core::no_memory_text);
     } catch (const std::exception& error) {
         return record_failure(GRAFT_ERROR_INTERNAL, error.what());
     } catch (...) {
-        return record_failure(GRAFT_ERROR_INTERNAL, "an exception of unknown type");
+        return record_failure(GRAFT_ERROR_INTERNAL, core::unknown_exception_text);
     }
+}
+
+void require(bool given, const char* name, const char* expected) {
+    if (!given)
+        core::fail(Status::argument, "%s is NULL; expected %s", name, expected);
 }
 
 const char* last_error() noexcept {

@@ -88,10 +88,8 @@ int32_t migrate_plan(graft_context* context, const graft_array* owner, int64_t* 
         const backend::Executor executor = executor_of(*context);
         DomainState& state = *context->domains;
         ranks.together([&] {
-            if (owner == nullptr || n_after == nullptr)
-                fail(Status::argument, "%s is NULL; expected %s", owner == nullptr ? "owner" : "n_after",
-                     owner == nullptr ? "an array of n ranks"
-                                      : "where to put the number of items afterwards");
+            require(owner != nullptr, "owner", "an array of n ranks");
+            require(n_after != nullptr, "n_after", "where to put the number of items afterwards");
             import_owner(executor, read_owner(owner, "owner", -1), ranks.size(), state.owner);
         });
         state.has_plan = false;

@@ -4,8 +4,8 @@
 // libgraft.so links no CUDA. It opens libgraft_cuda.so (GRAFT_CUDA_LIBRARY, or the file beside libgraft.so)
 // when a GPU backend is asked for, once a process, and never closes it. What asks for the papers' kernels or for
 // benches gets libgraft_cuda_study.so (GRAFT_CUDA_STUDY_LIBRARY, or beside), which has the same table and more
-// behind it. All must come from one build: the build id is a hash of the sources that both sides share. Functions return a status and fill a DeviceError;
-// no exception crosses.
+// behind it. All must come from one build: the build id is a hash of the sources that both sides share. Functions return a status
+// and fill a DeviceError; no exception crosses.
 #pragma once
 
 #include "core/error.hpp"

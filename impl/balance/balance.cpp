@@ -47,7 +47,7 @@ void check_settings(const Settings& settings, const Objects& objects, double byt
         fail(Status::argument, "balance.super is %g; expected 1 or more times the mean object",
              settings.super);
     if (!(settings.decompose.mix >= 0 && settings.decompose.mix <= 1))
-        fail(Status::argument, "balance.mix is %g; expected 0 (count) to 1 (cost)", settings.decompose.mix);
+        fail(Status::argument, "decompose.mix is %g; expected 0 (count) to 1 (cost)", settings.decompose.mix);
     const decompose::Points& points = objects.points;
     if (points.n < 0 || (points.n > 0 && (points.x == nullptr || points.y == nullptr)))
         fail(Status::argument, "balance: %lld objects without coordinates", static_cast<long long>(points.n));

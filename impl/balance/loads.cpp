@@ -142,7 +142,11 @@ Load local_load(const backend::Executor& executor, const Points& points, const S
     return backend::reduce(
         executor, points.n, Load{},
         [&](int64_t begin, int64_t end) { return load_of(points, scale, begin, end); },
-        [](Load a, const Load& b) { return a.add(b), a; }, scratch);
+        [](Load a, const Load& b) {
+            a.add(b);
+            return a;
+        },
+        scratch);
 }
 
 double heaviest_item(const backend::Executor& executor, const Points& points, const Scale& scale,

@@ -130,7 +130,9 @@ void Migration::prepare(const backend::Executor& executor, Move& move) {
                          : (shares.count[k] + move.items_per_message - 1) / move.items_per_message;
         return static_cast<size_t>(count);
     };
-    receives_.clear(), sends_[0].clear(), sends_[1].clear();
+    receives_.clear();
+    sends_[0].clear();
+    sends_[1].clear();
     receives_.reserve(messages(*move.in));
     for (auto& sends : sends_)
         sends.reserve(messages(*move.out));

@@ -17,7 +17,10 @@ struct Shares {
     core::Buffer<int32_t> rank;
     core::Buffer<int64_t> count;
     int64_t size() const { return rank.size(); }
-    void clear() { rank.clear(), count.clear(); }
+    void clear() {
+        rank.clear();
+        count.clear();
+    }
     int64_t total() const;
 };
 

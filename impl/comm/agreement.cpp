@@ -37,11 +37,11 @@ Described describe(const std::exception_ptr& error) {
     } catch (const Error& e) {
         return {e.status(), e.what()};
     } catch (const std::bad_alloc&) {
-        return {Status::memory, "out of memory: a small allocation was refused by the system"};
+        return {Status::memory, core::no_memory_text};
     } catch (const std::exception& e) {
         return {Status::internal, e.what()};
     } catch (...) {
-        return {Status::internal, "an exception of unknown type"};
+        return {Status::internal, core::unknown_exception_text};
     }
 }
 

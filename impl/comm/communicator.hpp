@@ -31,7 +31,7 @@ namespace graft::comm {
 
 enum class Operation : int32_t { sum = GRAFT_COMM_SUM, min = GRAFT_COMM_MIN, max = GRAFT_COMM_MAX };
 
-/// What this rank has sent and waited for since the communicator was made (or since reset_traffic()), parts
+/// What this rank has sent and waited for since the communicator was made, parts
 /// made by split() not included: they count for themselves. Collectives count the bytes that this rank puts
 /// in for others; what a rank sends to itself is not counted.
 struct Traffic {
@@ -76,8 +76,8 @@ class Communicator {
   public:
     /// One rank alone.
     Communicator();
-    /// Over the host's table, which is copied, but what its functions use must outlive this object; NULL means one rank alone. Not collective.
-    /// Throws Error(argument) for a table with a missing function, an impossible rank or size, and Error(abi)
+    /// Over the host's table, which is copied, but what its functions use must outlive this object; NULL means one rank alone.
+    /// Not collective. Throws Error(argument) for a table with a missing function, an impossible rank or size, and Error(abi)
     /// for a struct_size too small, unknown flags or non-zero reserved words.
     explicit Communicator(const graft_comm_v1* table);
     ~Communicator();
@@ -98,7 +98,6 @@ class Communicator {
     const std::string& poison() const noexcept { return poison_; }
     /// Of the failure that poisoned it; unknown where the table does not tell.
     Call failed_call() const noexcept { return failed_call_; }
-    void reset_traffic() noexcept { traffic_ = Traffic{}; }
     /// Not collective. From now on a call of this rank that waits longer fails, here and in parts that are
     /// split off later; 0 = waits for ever. A table without comm_set_deadline waits for ever all the same.
     /// Throws Error(argument) for a negative or NaN time.
@@ -226,7 +225,7 @@ class Communicator {
     void take(const graft_comm_v1& given);
     SelfMessages& self_messages();
 
-    std::unique_ptr<const graft_comm_v1> table_; // NULL: one rank alone; else a copy of the host's, which may be of another version
+    std::unique_ptr<const graft_comm_v1> table_; // NULL: one rank alone; else a copy of the host's, maybe another version
     graft_comm_v1* owned_ = nullptr;       // made by split()
     int rank_ = 0, size_ = 1;
     int root_rank_ = 0; // in the communicator that all was split from: what messages call this rank

@@ -52,6 +52,10 @@ struct Range::Table {
                   char* receive_data, const int64_t* receive_bytes, const int64_t* receive_offset);
 };
 
+void refuse_type(int32_t dtype) {
+    core::fail(Status::argument, "allreduce: type %d is none of F64, I32, I64, U64", dtype);
+}
+
 namespace {
 
 template <typename T>
@@ -76,7 +80,7 @@ void combine(char* into, const char* other, int64_t count, int32_t dtype, int32_
     case GRAFT_U64:
         return combine_values<uint64_t>(into, other, count, operation);
     default:
-        core::fail(Status::argument, "allreduce: type %d is none of F64, I32, I64, U64", dtype);
+        refuse_type(dtype);
     }
 }
 

@@ -21,6 +21,9 @@ namespace graft::comm {
 
 inline constexpr int range_tag = 32001; // of the whole; nobody else may use it
 
+/// Error(argument) of an allreduce: no type that ranks can sum.
+[[noreturn]] void refuse_type(int32_t dtype);
+
 class Range {
   public:
     /// Not collective, but all ranks of [first, first + count) must make it. Throws Error(argument) when this

@@ -41,6 +41,10 @@ enum class Status : int32_t {
     internal = 900,
 };
 
+// Texts of exceptions that have none of their own.
+inline constexpr const char* no_memory_text = "out of memory: a small allocation was refused by the system";
+inline constexpr const char* unknown_exception_text = "an exception of unknown type";
+
 class Error : public std::exception {
   public:
     Error(Status status, std::string message) : status_(status), message_(std::move(message)) {}

@@ -2,6 +2,7 @@
 // The door of the room: checks, then the strategy asked for.
 #include "decompose/decompose.hpp"
 
+#include "core/error.hpp"
 #include "decompose/strategies.hpp"
 
 namespace graft::decompose {
@@ -13,6 +14,11 @@ struct Decomposer::State {
     CentralStrategy central;
     PrefixStrategy prefix;
 };
+
+void check_part(int32_t part, int32_t parts) {
+    if (part < 0 || part >= parts)
+        core::fail(core::Status::argument, "box_of: part %d; expected 0 ... %d", part, parts - 1);
+}
 
 Decomposer::Decomposer(core::Memory& memory) : state_(std::make_unique<State>(memory)) {}
 Decomposer::~Decomposer() = default;

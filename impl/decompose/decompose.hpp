@@ -100,6 +100,9 @@ class Decomposition {
     virtual const std::vector<Cell>& cells() const = 0;
 };
 
+/// Error(argument): no part of 0 ... parts - 1.
+void check_part(int32_t part, int32_t parts);
+
 struct Result {
     explicit Result(core::Memory& memory)
         : owner(memory, "owners"), permutation(memory, "part order"), part_offset(memory, "part offsets") {}

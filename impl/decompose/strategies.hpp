@@ -35,6 +35,9 @@ class HalvingStrategy {
     std::unique_ptr<State> state_;
 };
 
+/// Error(argument): more points than one rank can take.
+void check_central(int64_t count);
+
 /// Gather, solve with the level strategy on one rank, scatter (central.cpp).
 class CentralStrategy {
   public:

@@ -86,6 +86,10 @@ void refuse_target_twice(int64_t k, int64_t given) {
          static_cast<long long>(given), static_cast<long long>(k));
 }
 
+void refuse_before_end(const char* entry) {
+    fail(Status::call_order, "%s: a computation was begun but not ended; call compute_end first", entry);
+}
+
 void refuse_work() {
     fail(Status::call_order,
          "there is no work to weigh particles by: the last call was no compute that succeeded; compute "

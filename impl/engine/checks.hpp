@@ -26,6 +26,8 @@ void check_lattice(const settings::Settings& settings, bool softened, bool viria
 /// Entry k of a target list is `given`, not one of base ... n - 1 + base; or has stood there before.
 [[noreturn]] void refuse_target(int64_t k, int64_t given, int64_t base, int64_t n);
 [[noreturn]] void refuse_target_twice(int64_t k, int64_t given);
+/// Error(call_order): of this entry, before compute_end.
+[[noreturn]] void refuse_before_end(const char* entry);
 /// Error(call_order): no compute has succeeded, so there is no work of particles.
 [[noreturn]] void refuse_work();
 

@@ -242,7 +242,9 @@ void evaluate_reference(const backend::Executor& executor, const settings::Setti
         {to.ax.data(), to.ay.data(), to.az.data(), with_potential ? to.potential.data() : nullptr});
     if (!add)
         return;
-    add_to(field.ax, to.ax), add_to(field.ay, to.ay), add_to(field.az, to.az);
+    add_to(field.ax, to.ax);
+    add_to(field.ay, to.ay);
+    add_to(field.az, to.az);
     add_to(field.potential, to.potential);
 }
 

@@ -75,7 +75,7 @@ void Solver::release() {
 
 void Solver::require_nothing_begun(const char* entry) const {
     if (begun_)
-        fail(Status::call_order, "%s: a computation was begun but not ended; call compute_end first", entry);
+        refuse_before_end(entry);
 }
 
 Environment Solver::environment() {

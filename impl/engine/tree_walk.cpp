@@ -166,7 +166,9 @@ void TreeForce::State::list_group(const Job& job, const lists::TargetCell& cell,
     const lists::CellFarLimit limit(cell.target, variant.order, forces::local_order(variant.order));
     const bool tells = has_hierarchy(job) && cell.count >= lists::least_far_targets && limit.radius > 0 &&
                        serves_all<T>(cell.target.box, frame, softening);
-    lists.far.clear(), lists.near.clear(), lists.leaves.clear();
+    lists.far.clear();
+    lists.near.clear();
+    lists.leaves.clear();
     lists::walk_group(lists::walk_input(forest.tree, forest.criterion), walk.nodes, cell.target,
                       tells ? &limit : nullptr, above.left, lists.stack.data(), lists.far, lists.near, lists.leaves);
 }
@@ -234,7 +236,8 @@ void TreeForce::State::evaluate_cells(const Job& job, int64_t begin, int64_t end
         thread.stack.resize(lists::dual_walk_stack(forest.criterion.levels));
         thread.walk_s = 0;
     }
-    walk.tasks.clear(), walk.next.clear();
+    walk.tasks.clear();
+    walk.next.clear();
     walk.upper_count = 0;
     Inherited& root = walk.next_upper();
     const lists::WalkInput input = lists::walk_input(forest.tree, forest.criterion);

@@ -71,7 +71,8 @@ void LetExchange::unpack(const Frame& frame, Homes* homes) {
     std::vector<int64_t> node_begin, particle_begin;
     for (const Arrival& arrival : arrivals_) {
         const WireHeader h = header(arrival);
-        node_begin.push_back(node), particle_begin.push_back(particle);
+        node_begin.push_back(node);
+        particle_begin.push_back(particle);
         node += h.nodes;
         particle += h.particles;
     }

@@ -22,7 +22,9 @@ Fetcher::Fetcher(core::Memory& memory)
 void Fetcher::begin(const LetExchange::Frame& frame, const LetExchange& let,
                     const core::Buffer<lists::Group>& groups) {
     const Forest& forest = frame.forest;
-    questions_.clear(), waiting_.clear(), was_waiting_.clear();
+    questions_.clear();
+    waiting_.clear();
+    was_waiting_.clear();
     next_ids_.clear();
     for (core::Buffer<int32_t>* values : {&homes_.owner, &homes_.source})
         values->resize_keep(0);
@@ -109,7 +111,8 @@ void Fetcher::ask(comm::Communicator& comm, const LetExchange::Frame& frame, Let
     comm.together([&] {
         std::stable_sort(questions_.begin(), questions_.end(),
                          [](const Question& a, const Question& b) { return a.to < b.to; });
-        wire_.clear(), outgoing_.clear();
+        wire_.clear();
+        outgoing_.clear();
         for (const Question& question : questions_)
             wire_.push_back({question.source, question.number, question.particles});
         for (size_t begin = 0, end = 0; begin < questions_.size(); begin = end) {
@@ -122,7 +125,8 @@ void Fetcher::ask(comm::Communicator& comm, const LetExchange::Frame& frame, Let
     });
     comm::sparse_exchange(comm, outgoing_, storage_, incoming_);
     comm.together([&] {
-        to_.clear(), asked_.clear();
+        to_.clear();
+        asked_.clear();
         for (const comm::Incoming& from : incoming_)
             for (int64_t at = 0; at < from.bytes; at += static_cast<int64_t>(sizeof(WireQuestion))) {
                 WireQuestion question;

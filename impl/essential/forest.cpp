@@ -34,7 +34,7 @@ int64_t direct_count(const settings::Settings& settings) {
 
 lists::CriterionOptions criterion_options(const settings::Settings& settings) {
     lists::CriterionOptions options;
-    options.mac = static_cast<lists::Mac>(settings.mac);
+    options.mac = settings.mac;
     options.theta = settings.theta;
     options.direct_count = direct_count(settings);
     options.compact_softening = settings.softening == settings::Softening::spline;
@@ -59,8 +59,10 @@ void Forest::find_heaps(int leaf) {
         for (int64_t i = node.first; i < node.first + node.count; ++i)
             charge += tree.charge[i];
         heap_of[k] = static_cast<int32_t>(heaps.x.size());
-        heaps.x.push_back(tree.x[node.first]), heaps.y.push_back(tree.y[node.first]);
-        heaps.z.push_back(tree.z[node.first]), heaps.charge.push_back(charge);
+        heaps.x.push_back(tree.x[node.first]);
+        heaps.y.push_back(tree.y[node.first]);
+        heaps.z.push_back(tree.z[node.first]);
+        heaps.charge.push_back(charge);
     }
 }
 

@@ -211,8 +211,10 @@ void GlobalTree::spread(comm::Communicator& comm, const backend::Executor& execu
         pack(own, columns, lengths, last);
         for (std::vector<int64_t>* values : {&sent_, &received_})
             values->assign(ranks, 0);
-        for (int side = 0; side < 2; ++side)
-            bytes_[side].resize(ranks), offset_[side].resize(ranks);
+        for (int side = 0; side < 2; ++side) {
+            bytes_[side].resize(ranks);
+            offset_[side].resize(ranks);
+        }
         for (size_t r = 0; r < ranks; ++r) {
             sent_[r] = keys_before(first_key_[r + 1]) - keys_before(first_key_[r]);
             bytes_[0][r] = sizeof(int64_t);
@@ -240,8 +242,10 @@ void GlobalTree::spread(comm::Communicator& comm, const backend::Executor& execu
             std::copy(from.begin(), from.end(), to.begin());
         };
         if (own.points) {
-            copy(own.point_x, spread.point_x), copy(own.point_y, spread.point_y);
-            copy(own.point_z, spread.point_z), copy(own.target_softening, spread.target_softening);
+            copy(own.point_x, spread.point_x);
+            copy(own.point_y, spread.point_y);
+            copy(own.point_z, spread.point_z);
+            copy(own.target_softening, spread.target_softening);
         }
     });
 }

@@ -87,7 +87,9 @@ void RankExchange::read_own(const Frame& frame, RankContent content) {
         });
         return;
     }
-    xy_.resize(2 * nodes), za_.resize(2 * nodes), links_.resize(nodes);
+    xy_.resize(2 * nodes);
+    za_.resize(2 * nodes);
+    links_.resize(nodes);
     frame.executor.for_each(nodes, [&](int64_t k) {
         const lists::Criterion& c = forest.criterion;
         xy_[2 * k] = c.cx[k];
@@ -133,8 +135,11 @@ RankHeader RankExchange::pack(const Frame& frame, RankContent content, int rank,
     if (nodes == 0 || count == 0)
         return {};
     read_own(frame, content);
-    opened_.resize(nodes), sent_.resize(nodes), wanted_.resize(nodes);
-    number_.resize(int64_t{nodes} + 1), particle_.resize(int64_t{nodes} + 1);
+    opened_.resize(nodes);
+    sent_.resize(nodes);
+    wanted_.resize(nodes);
+    number_.resize(int64_t{nodes} + 1);
+    particle_.resize(int64_t{nodes} + 1);
     const OwnNodes own = own_nodes(frame, content);
     const RankShape shape = shape_of(frame, content);
     const Extraction extraction{opened_.data(), sent_.data(), number_.data(), wanted_.data(),
@@ -146,7 +151,8 @@ RankHeader RankExchange::pack(const Frame& frame, RankContent content, int rank,
             [&](int64_t k) { open_node(own, boxes, count, begin + static_cast<int32_t>(k), extraction); },
             256);
     }
-    number(sent_, number_), number(wanted_, particle_);
+    number(sent_, number_);
+    number(wanted_, particle_);
     const RankHeader header{number_[nodes],           particle_[nodes],
                             forest.tree.levels(),     0,
                             forest.moments.values[0], forest.moments.magnitude[0],
@@ -237,7 +243,9 @@ void RankExchange::take(const Frame& frame, const std::vector<Arrival>& arrivals
     check_room(forest.own_end + plan.nodes);
     forest.resize_remote(frame.settings, forest.own_end + plan.nodes, plan.particles, shape.lengths,
                          shape.record_bytes);
-    xy_.resize(2 * plan.nodes), za_.resize(2 * plan.nodes), links_.resize(plan.nodes);
+    xy_.resize(2 * plan.nodes);
+    za_.resize(2 * plan.nodes);
+    links_.resize(plan.nodes);
     has_own_ = false;
     const RemoteNodes to = remote_nodes(frame);
     for (size_t k = 0; k < plan.supers.size(); ++k)

@@ -209,6 +209,22 @@ GRAFT_HD inline void copy_record(const char* from, int64_t node, const RankShape
         out[i] = record[i];
 }
 
+/// What stands the same at the sender, in a message and at the receiver.
+template <class From, class To>
+GRAFT_HD inline void copy_node(const From& from, int64_t node, const RankShape& shape, const To& to, int64_t place) {
+    to.boxes[place] = from.boxes[node];
+    for (int c = 0; c < 2; ++c) {
+        to.xy[2 * place + c] = from.xy[2 * node + c];
+        to.za[2 * place + c] = from.za[2 * node + c];
+    }
+    to.radius[place] = from.radius[node];
+    to.rho[place] = from.rho[node];
+    to.magnitude[place] = from.magnitude[node];
+    if (shape.lengths)
+        to.softening_square[place] = from.softening_square[node];
+    copy_record(from.records, node, shape, to.records, place);
+}
+
 /// Writes a sent node, all but its particles.
 GRAFT_HD inline void put_node(const OwnNodes& own, const RankShape& shape, const Extraction& from, int32_t k,
                               const RankSections& to) {
@@ -225,20 +241,10 @@ GRAFT_HD inline void put_node(const OwnNodes& own, const RankShape& shape, const
         return;
     }
     to.nodes[place] = {first_child, child_count, from.wanted[k] > 0 ? from.particle[k] : 0, from.wanted[k]};
-    to.boxes[place] = own.boxes[k];
-    for (int c = 0; c < 2; ++c) {
-        to.xy[2 * place + c] = own.xy[2 * int64_t{k} + c];
-        to.za[2 * place + c] = own.za[2 * int64_t{k} + c];
-    }
+    copy_node(own, k, shape, to, place);
     to.b[place] = own.links[k].b;
-    to.radius[place] = own.radius[k];
-    to.rho[place] = own.rho[k];
-    to.magnitude[place] = own.magnitude[k];
-    if (shape.lengths) {
+    if (shape.lengths)
         to.softening[place] = own.mac_softening[k];
-        to.softening_square[place] = own.softening_square[k];
-    }
-    copy_record(own.records, k, shape, to.records, place);
 }
 
 /// Writes particle number i of those that go with node k.
@@ -291,23 +297,13 @@ GRAFT_HD inline void take_node(const RankSections& from, const RankShape& shape,
     const SentNode sent = from.nodes[j];
     const int32_t first_child = sent.child_count > 0 ? place.of(sent.first_child) : 0;
     to.nodes[k] = {first_child, sent.child_count, -1, 0, place.particle + sent.first, sent.count};
-    to.boxes[k] = from.boxes[j];
-    for (int c = 0; c < 2; ++c) {
-        to.xy[2 * k + c] = from.xy[2 * int64_t{j} + c];
-        to.za[2 * k + c] = from.za[2 * int64_t{j} + c];
-    }
+    copy_node(from, j, shape, to, k);
     to.links[k] = {from.b[j], remote_link(first_child, sent.child_count), 0};
     to.cx[k] = from.xy[2 * int64_t{j}];
     to.cy[k] = from.xy[2 * int64_t{j} + 1];
     to.cz[k] = from.za[2 * int64_t{j}];
-    to.radius[k] = from.radius[j];
-    to.rho[k] = from.rho[j];
-    to.magnitude[k] = from.magnitude[j];
-    if (shape.lengths) {
+    if (shape.lengths)
         to.mac_softening[k] = from.softening[j];
-        to.softening_square[k] = from.softening_square[j];
-    }
-    copy_record(from.records, j, shape, to.records, k);
 }
 
 /// A node of the receiver's own, above the senders' roots: always opened.

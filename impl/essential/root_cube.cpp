@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "geometry/box.hpp"
+#include "tree/tree_checks.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +20,6 @@ using core::Status;
 namespace {
 
 constexpr double smallest_edge = 1e-290; // as in tree/build_steps.hpp
-constexpr double largest_edge = 1e150;
 
 void check_inside(const particles::KeyRange& range, int dimension, const particles::Problem& own) {
     for (int64_t i = 0; i < own.n; ++i) {
@@ -100,12 +100,7 @@ particles::KeyRange common_cube(comm::Communicator& comm, const settings::Settin
         }
         if (fixed)
             check(range);
-        if (!(range.root_edge <= largest_edge))
-            fail(Status::value,
-                 "positions span %g, so their squared distances overflow double precision; expected at most "
-                 "1e150. "
-                 "Choose a larger unit of length",
-                 range.root_edge);
+        tree::check_span(range.root_edge);
         range.root_edge = std::max(range.root_edge, smallest_edge);
     });
     return range;
@@ -113,19 +108,20 @@ particles::KeyRange common_cube(comm::Communicator& comm, const settings::Settin
 
 } // namespace
 
-particles::KeyRange find_root(comm::Communicator& comm, const settings::Settings& settings, settings::TreeScope scope, const particles::Problem& own) {
+particles::KeyRange find_root(comm::Communicator& comm, const settings::Settings& settings, settings::TreeScope scope,
+                              const particles::Problem& own) {
     double corners[6];
     find_corners(own, corners);
     return find_root(comm, settings, scope, corners,
                      [&](const particles::KeyRange& range) { check_inside(range, settings.dimension, own); });
 }
 
-particles::KeyRange find_root(comm::Communicator& comm, const settings::Settings& settings, settings::TreeScope scope, double (&corners)[6],
-                   const std::function<void(const particles::KeyRange&)>& check) {
+particles::KeyRange find_root(comm::Communicator& comm, const settings::Settings& settings, settings::TreeScope scope,
+                              double (&corners)[6], const std::function<void(const particles::KeyRange&)>& check) {
     double own[6];
     std::copy_n(corners, 6, own);
     particles::KeyRange range = common_cube(comm, settings, corners, check);
-    const bool a_usual_size = range.root_edge > 1e10 * smallest_edge && range.root_edge < 0.25 * largest_edge;
+    const bool a_usual_size = range.root_edge > 1e10 * smallest_edge && range.root_edge < 0.25 * tree::largest_edge;
     if (scope == settings::TreeScope::global || settings.has_box || settings.periodic || comm.alone() || !a_usual_size)
         return range;
     std::vector<double> ranks;

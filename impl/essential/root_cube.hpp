@@ -20,11 +20,12 @@ namespace graft::essential {
 /// ranks' boxes are its middle planes, where there are such planes; cost: six numbers of every rank. Throws
 /// Error(value) for particles outside the box or spans beyond 1e150, Error(communication); the same on all
 /// ranks.
-particles::KeyRange find_root(comm::Communicator& comm, const settings::Settings& settings, settings::TreeScope scope, const particles::Problem& own);
+particles::KeyRange find_root(comm::Communicator& comm, const settings::Settings& settings, settings::TreeScope scope,
+                              const particles::Problem& own);
 
 /// The same, from the corners of the own particles' box, (-lower, upper), all -infinity where there are none,
 /// which become those of all ranks; `check` may refuse own particles outside the cube.
-particles::KeyRange find_root(comm::Communicator& comm, const settings::Settings& settings, settings::TreeScope scope, double (&corners)[6],
-                   const std::function<void(const particles::KeyRange&)>& check);
+particles::KeyRange find_root(comm::Communicator& comm, const settings::Settings& settings, settings::TreeScope scope,
+                              double (&corners)[6], const std::function<void(const particles::KeyRange&)>& check);
 
 } // namespace graft::essential

@@ -36,6 +36,16 @@ __device__ __forceinline__ double root_estimate(double r2) {
     return y;
 }
 
+/// What an estimate's power becomes, e = 1 - r2 y^2: y to 1 / r, y^3 to 1 / r^3, and so multiples of them.
+template <typename T>
+GRAFT_BODY T inverse_series(T start, T e) {
+    return fused(start * e, fused(e, T(0.375), T(0.5)), start);
+}
+template <typename T>
+GRAFT_BODY T cube_series(T start, T e) {
+    return fused(start * e, fused(e, T(1.875), T(1.5)), start);
+}
+
 template <typename T>
 struct DeviceOps {
     using Real = T;
@@ -70,12 +80,12 @@ struct DeviceOps {
     /// q / r^3
     static GRAFT_BODY T cube(T q, const Root& r) {
         const T start = q * r.y * (r.y * r.y);
-        return sizeof(T) == 4 ? start : fused(start * r.rest, fused(r.rest, T(1.875), T(1.5)), start);
+        return sizeof(T) == 4 ? start : cube_series(start, r.rest);
     }
     /// q / r
     static GRAFT_BODY T inverse(T q, const Root& r) {
         const T start = q * r.y;
-        return sizeof(T) == 4 ? start : fused(start * r.rest, fused(r.rest, T(0.375), T(0.5)), start);
+        return sizeof(T) == 4 ? start : inverse_series(start, r.rest);
     }
     /// 1 / r
     static GRAFT_BODY T inverse_root(T r2) { return inverse(T(1), root(r2)); }

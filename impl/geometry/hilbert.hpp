@@ -3,7 +3,7 @@
 //
 // The same cells as Morton keys (geometry/morton.hpp: 63 bits in 3-D, 62 in 2-D, one digit of `dimension`
 // bits a level), visited in another order: a key's first digits still name one octree (quadtree) cell, and
-// cells that follow one another at any level share a face. Both directions walk the digits from the top
+// cells that follow one another at any level share a face. The digits are walked from the top
 // through a table of states, (entry corner, direction) of the curve in a cell. Source: C. Hamilton, Compact
 // Hilbert Indices, Dalhousie University CS-2006-07 (2006), algorithms 1 and 2.
 #pragma once
@@ -27,7 +27,7 @@ template <int dimension>
 struct Tables {
     static constexpr int digits = 1 << dimension;
     static constexpr int states = digits * dimension; // state = entry * dimension + direction
-    std::array<std::array<Step, digits>, states> from_morton{}, to_morton{};
+    std::array<std::array<Step, digits>, states> from_morton{};
 };
 
 constexpr uint32_t rotate_left(uint32_t v, int by, int bits) {
@@ -56,12 +56,8 @@ constexpr Tables<dimension> make_tables() {
             const uint32_t corner = rotate_left(gray(w), along + 1, dimension) ^ from;
             const uint32_t next_from = from ^ rotate_left(entry(w), along + 1, dimension);
             const int next_along = (along + direction(w, dimension) + 1) % dimension;
-            Step from_corner{static_cast<uint8_t>(w)}, to_corner{static_cast<uint8_t>(corner)};
-            from_corner.state = to_corner.state =
-                static_cast<uint8_t>(static_cast<int>(next_from) * dimension + next_along);
-            const auto s = static_cast<size_t>(state);
-            tables.from_morton[s][corner] = from_corner;
-            tables.to_morton[s][w] = to_corner;
+            tables.from_morton[static_cast<size_t>(state)][corner] = {
+                static_cast<uint8_t>(w), static_cast<uint8_t>(static_cast<int>(next_from) * dimension + next_along)};
         }
     }
     return tables;
@@ -89,12 +85,6 @@ inline uint64_t walk(const Table& table, uint64_t key) {
 inline uint64_t hilbert_from_morton(uint64_t key, int dimension) {
     return dimension == 3 ? hilbert_detail::walk<3>(hilbert_detail::tables<3>.from_morton, key)
                           : hilbert_detail::walk<2>(hilbert_detail::tables<2>.from_morton, key);
-}
-
-/// The inverse.
-inline uint64_t morton_from_hilbert(uint64_t key, int dimension) {
-    return dimension == 3 ? hilbert_detail::walk<3>(hilbert_detail::tables<3>.to_morton, key)
-                          : hilbert_detail::walk<2>(hilbert_detail::tables<2>.to_morton, key);
 }
 
 } // namespace graft::geometry

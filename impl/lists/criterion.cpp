@@ -33,6 +33,11 @@ Link link_of(const tree::Tree& tree, const CriterionOptions& options, int64_t i)
 
 } // namespace
 
+void check_angle(const CriterionOptions& options) {
+    if (!(options.theta >= 0))
+        core::fail(core::Status::argument, "mac.theta: expected an opening angle >= 0, found %g", options.theta);
+}
+
 void fill_criterion(const backend::Executor& executor, const tree::Tree& tree,
                     const CriterionOptions& options, const NodeProperties& properties, Criterion& criterion) {
     criterion.root = 0;
@@ -51,9 +56,7 @@ void fill_criterion(const backend::Executor& executor, const tree::Tree& tree,
 void extend_criterion(const backend::Executor& executor, const tree::Tree& tree, int64_t begin,
                       const CriterionOptions& options, const NodeProperties& properties,
                       Criterion& criterion) {
-    if (!(options.theta >= 0))
-        core::fail(core::Status::argument, "tree.theta: expected an opening angle >= 0, found %g",
-                   options.theta);
+    check_angle(options);
     const int64_t n = tree.node_count();
     criterion.resize_keep(n, properties.softening != nullptr);
     executor.for_each(

@@ -19,6 +19,7 @@
 
 #include "backend/executor.hpp"
 #include "core/buffer.hpp"
+#include "settings/settings.hpp"
 #include "tree/tree.hpp"
 
 #include <cstdint>
@@ -26,7 +27,7 @@
 
 namespace graft::lists {
 
-enum class Mac : int32_t { edge = 0, box = 1, error = 2 };
+using Mac = settings::MacType;
 
 struct CriterionOptions {
     Mac mac = Mac::box;
@@ -77,6 +78,9 @@ struct Criterion {
     /// Room for so many nodes; those there keep their values.
     void resize_keep(int64_t nodes, bool with_softening);
 };
+
+/// Error(argument): theta < 0 or NaN.
+void check_angle(const CriterionOptions& options);
 
 /// Fills `criterion` for the tree. Throws Error(argument) for theta < 0 or NaN; Error(memory).
 void fill_criterion(const backend::Executor& executor, const tree::Tree& tree,

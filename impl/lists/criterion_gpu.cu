@@ -54,9 +54,7 @@ __global__ void fill_nodes(CriterionInput in, CriterionOutput out) {
 void fill_criterion(backend::Queue& queue, const tree::DeviceTree& tree,
                     const moments::DeviceMoments& moments, const CriterionOptions& options,
                     const double* reach, DeviceCriterion& criterion) {
-    if (!(options.theta >= 0))
-        core::fail(core::Status::argument, "tree.theta: expected an opening angle >= 0, found %g",
-                   options.theta);
+    check_angle(options);
     const int32_t capacity = tree.node_capacity();
     criterion.options = options;
     criterion.root = 0;

@@ -57,15 +57,16 @@ HWY_INLINE uint32_t far_from(const WalkInput& input, const FarNodes& nodes, cons
         const V dz = hn::Sub(hn::LoadU(d, input.cz + at), limit.centre[2]);
         const V square =
             hn::Add(hn::Add(rounded(hn::Mul(dx, dx)), rounded(hn::Mul(dy, dy))), rounded(hn::Mul(dz, dz)));
-        const V rim = hn::Mul(hn::Set(d, limit.bounds_rim ? harmonic_touch : touch), hn::Add(limit.radius, hn::LoadU(d, nodes.radius.data() + at)));
+        const V rim = hn::Mul(hn::Set(d, limit.bounds_rim ? harmonic_touch : touch),
+                              hn::Add(limit.radius, hn::LoadU(d, nodes.radius.data() + at)));
         const V extent = hn::LoadU(d, nodes.extent.data() + at), magnitude = hn::LoadU(d, nodes.magnitude.data() + at);
         const V most = hn::Mul(limit.allowed, square);
         auto small = hn::Le(magnitude, times_ratio(most, square, hn::Add(limit.radius, extent), limit.degree));
         if (limit.bounds_rim) {
             const V rim_part = hn::Mul(hn::Mul(magnitude, extent), extent);
             const V rim_square = hn::LoadU(d, nodes.radius.data() + at);
-            small = hn::And(small, hn::Le(rim_part, hn::Mul(hn::Mul(rim_square, rim_square),
-                                                            times_ratio(most, square, hn::Add(limit.radius, rim_square), limit.degree))));
+            const V ratio = times_ratio(most, square, hn::Add(limit.radius, rim_square), limit.degree);
+            small = hn::And(small, hn::Le(rim_part, hn::Mul(hn::Mul(rim_square, rim_square), ratio)));
         }
         uint8_t some[8] = {};
         hn::StoreMaskBits(d, hn::And(small, hn::Gt(square, hn::Mul(rim, rim))), some);

@@ -54,7 +54,8 @@ struct FarNodes {
 /// The share: with it median and 99th percentile of the error are those of polynomials for groups alone
 /// (far_cells.hpp), on Plummer spheres, cubes and discs.
 constexpr double cell_far_share(int order) {
-    return order == 0 ? 0.005 : (order == 1 ? 0.08 : (order == 2 ? 0.07 : (order == 3 || order == 4 ? 0.05 : (order == 5 ? 0.35 : (order == 6 ? 0.7 : 1)))));
+    constexpr double factors[] = {0.005, 0.08, 0.07, 0.05, 0.05, 0.35, 0.7};
+    return order <= 6 ? factors[order] : 1;
 }
 
 /// The far side of one cell.

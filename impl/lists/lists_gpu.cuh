@@ -153,25 +153,6 @@ struct DeviceLists {
     void download(backend::Queue& queue, int64_t groups, InteractionLists& host) const;
 };
 
-/// A run of consecutive sources: particles [first, first + count) of the tree order, where count is the next
-/// run's `before` minus this one's; `before` sources of the group stand in front of it.
-struct alignas(8) DeviceRun {
-    int32_t first, before;
-};
-
-/// Leaf lists as runs: adjacent leaves merged, so P2P reads long stretches and never asks for a leaf.
-///
-/// Group g of the batch has the count[g] runs from offset[g] on; the entry behind them closes the group:
-/// {0, sources in all}. Runs need not stand in tree order, but do within each piece of the leaf list. Slots
-/// between groups are unused: the encoder places group g at leaf_offset[g] + g and needs no second pass.
-struct DeviceRuns {
-    explicit DeviceRuns(backend::DeviceMemory& memory)
-        : offset(memory, "run offsets"), count(memory, "run counts"), runs(memory, "source runs") {}
-    backend::DeviceBuffer<int64_t> offset; // group capacity
-    backend::DeviceBuffer<int32_t> count;  // group capacity
-    backend::DeviceBuffer<DeviceRun> runs; // leaf entry capacity + group capacity
-};
-
 /// First group of batch b of B.
 __host__ __device__ inline int64_t batch_begin(int64_t groups, int batch, int batches) {
     return groups * batch / batches;

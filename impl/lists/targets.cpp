@@ -8,22 +8,18 @@
 
 namespace graft::lists {
 
-namespace {
-
 void check_group_size(int group_size) {
     if (group_size < 1)
         core::fail(core::Status::argument, "tree.group: expected at least 1 target per group, found %d",
                    group_size);
 }
 
-} // namespace
-
 TargetSet::TargetSet(core::Memory& memory)
-    : builder_(memory), own_(memory), groups_(memory, "target groups"), cells_(memory, "target cells"), active_(memory, "active targets"),
-      before_(memory, "targets before"), block_sums_(memory, "scan of targets"),
-      place_(memory, "target places"), host_(memory, "target indices"),
-      sorted_place_(memory, "sorted target places"), copy_x_(memory, "target x"), copy_y_(memory, "target y"),
-      copy_z_(memory, "target z"), copy_softening_(memory, "target softening") {}
+    : builder_(memory), own_(memory), groups_(memory, "target groups"), cells_(memory, "target cells"),
+      active_(memory, "active targets"), before_(memory, "targets before"), block_sums_(memory, "scan of targets"),
+      place_(memory, "target places"), host_(memory, "target indices"), sorted_place_(memory, "sorted target places"),
+      copy_x_(memory, "target x"), copy_y_(memory, "target y"), copy_z_(memory, "target z"),
+      copy_softening_(memory, "target softening") {}
 
 void TargetSet::set_all(const backend::Executor& executor, const tree::Tree& tree, int group_size) {
     check_group_size(group_size);
@@ -95,7 +91,9 @@ void TargetSet::select(const backend::Executor& executor, const tree::Tree& tree
 /// Coordinates and origin of the targets at place_, which become the arrays of the set.
 void TargetSet::gather_selected(const backend::Executor& executor, const tree::Tree& tree) {
     host_.resize(count_);
-    copy_x_.resize(count_), copy_y_.resize(count_), copy_z_.resize(count_);
+    copy_x_.resize(count_);
+    copy_y_.resize(count_);
+    copy_z_.resize(count_);
     copy_softening_.resize(tree.softening.empty() ? 0 : count_);
     executor.for_each(count_, [&](int64_t i) {
         const int32_t place = place_[i];

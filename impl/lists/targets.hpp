@@ -39,6 +39,9 @@ struct TargetCell {
     int32_t group = -1;           // -1: there are cells below
 };
 
+/// Error(argument): group_size < 1.
+void check_group_size(int group_size);
+
 /// The targets of one computation. Pointers stay valid until the next set_*() or until the tree they came
 /// from is built again or destroyed. Workspace is kept: a second set of the same size allocates nothing.
 class TargetSet {

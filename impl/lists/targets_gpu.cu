@@ -50,12 +50,6 @@ __global__ void gather_places(const int32_t* place, int64_t count, const double*
 
 } // namespace
 
-void check_group_size(int group_size) {
-    if (group_size < 1)
-        core::fail(core::Status::argument, "tree.group: expected at least 1 target per group, found %d",
-                   group_size);
-}
-
 CutInput cut_input(backend::Queue& queue, const tree::DeviceTree& tree, const int32_t* before,
                    int group_size) {
     return {tree.counts.data(),
@@ -135,7 +129,7 @@ DeviceTargetMaker::~DeviceTargetMaker() {
 
 void DeviceTargetMaker::set_all(backend::Queue& queue, const tree::DeviceTree& tree, int group_size,
                                 DeviceTargets& targets) {
-    device::check_group_size(group_size);
+    check_group_size(group_size);
     targets.n = tree.n;
     targets.own_place.resize(0);
     if (tree.options.type == tree::TreeType::orb) {
@@ -150,7 +144,7 @@ void DeviceTargetMaker::set_all(backend::Queue& queue, const tree::DeviceTree& t
 
 void DeviceTargetMaker::set_active(backend::Queue& queue, const tree::DeviceTree& tree, const uint8_t* active,
                                    int64_t count, int group_size, DeviceTargets& targets) {
-    device::check_group_size(group_size);
+    check_group_size(group_size);
     targets.n = count;
     device::select_active(queue, *work_, tree, active, targets);
     if (tree.options.type == tree::TreeType::orb) {

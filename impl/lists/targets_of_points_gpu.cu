@@ -96,7 +96,7 @@ void sort_targets(backend::Queue& queue, TargetWork& work, const tree::DeviceTre
 void DeviceTargetMaker::set_points(backend::Queue& queue, int dimension, int64_t count, const double* x,
                                    const double* y, const double* z, const double* softening, int group_size,
                                    DeviceTargets& targets) {
-    device::check_group_size(group_size);
+    check_group_size(group_size);
     targets.n = count;
     targets.own_place.resize(0);
     device::build_own(queue, *work_, dimension, {count, x, y, z, nullptr, softening}, group_size);

@@ -27,8 +27,6 @@ struct TargetWork {
     tree::DeviceTreeBuilder builder;
 };
 
-/// Throws Error(argument) for group_size < 1.
-void check_group_size(int group_size);
 CutInput cut_input(backend::Queue& queue, const tree::DeviceTree& tree, const int32_t* before,
                    int group_size);
 /// Groups of targets whose order and arrays are set.

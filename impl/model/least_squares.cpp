@@ -18,7 +18,9 @@ struct Normal { // A^T A and A^T b of scaled columns
     std::vector<double> matrix, right, scale;
 
     Normal(std::span<const double> rows, std::span<const double> b, size_t unknowns) : n(unknowns) {
-        matrix.assign(n * n, 0), right.assign(n, 0), scale.assign(n, 0);
+        matrix.assign(n * n, 0);
+        right.assign(n, 0);
+        scale.assign(n, 0);
         for (size_t r = 0; r < b.size(); ++r)
             for (size_t i = 0; i < n; ++i) {
                 for (size_t j = 0; j < n; ++j)

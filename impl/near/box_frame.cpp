@@ -15,8 +15,7 @@ constexpr double most_cells = 4611686018427387904.0; // 2^62: keys are 64 bits
 constexpr double least_edge = 1e-290;                // below, keys per length are not finite
 
 void check_options(const BoxOptions& o) {
-    if (o.dimension != 2 && o.dimension != 3)
-        fail(Status::argument, "near field: dimension is %d; expected 2 or 3", o.dimension);
+    check_dimension(o.dimension);
     const int32_t levels = geometry::key_levels(o.dimension);
     if (o.kind != Boxes::grid && o.height == 0 && o.most < 1)
         fail(Status::argument, "near field: boxes of at most %lld points; expected 1 or more",
@@ -59,6 +58,11 @@ int64_t gather_bits(uint64_t key, int dimension) {
 }
 
 } // namespace
+
+void check_dimension(int32_t dimension) {
+    if (dimension != 2 && dimension != 3)
+        fail(Status::argument, "near field: dimension is %d; expected 2 or 3", dimension);
+}
 
 BoxFrame::BoxFrame(const backend::Executor& executor, const BoxOptions& options, const Points& targets,
                    const Points* sources)

@@ -15,6 +15,9 @@ struct Cell {
     int32_t level;  // 0: the root, or a cell of a grid
 };
 
+/// Error(argument): neither 2 nor 3.
+void check_dimension(int32_t dimension);
+
 class BoxFrame {
   public:
     /// Throws Error(argument) for options that make no boxes.

@@ -68,8 +68,7 @@ struct DeviceOps {
         if constexpr (sizeof(T) == 4) {
             return y;
         } else {
-            const T e = forces::fused(-r2 * y, y, 1.0);
-            return forces::fused(y * e, forces::fused(e, 0.375, 0.5), y);
+            return forces::inverse_series(y, forces::fused(-r2 * y, y, 1.0));
         }
     }
     template <bool value, bool slope>
@@ -79,8 +78,8 @@ struct DeviceOps {
             first = y, third = cube;
         } else {
             const T e = forces::fused(-r2, y2, 1.0);
-            first = forces::fused(y * e, forces::fused(e, 0.375, 0.5), y); // not used: not computed
-            third = forces::fused(cube * e, forces::fused(e, 1.875, 1.5), cube);
+            first = forces::inverse_series(y, e); // not used: not computed
+            third = forces::cube_series(cube, e);
         }
     }
     template <bool value, bool slope>

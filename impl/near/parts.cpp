@@ -133,7 +133,8 @@ StructurePart part_of(const Structure& all, int64_t begin, int64_t end) {
             for (int64_t slot = all.target_offset[b]; slot < all.target_offset[b + 1]; ++slot)
                 targets.push_back(point_of(all.target_index, slot));
             part.target_offset.push_back(static_cast<int64_t>(targets.size()));
-            add_list(all, b, boxes, sources, part), close_list();
+            add_list(all, b, boxes, sources, part);
+            close_list();
         }
         part.own = static_cast<int64_t>(targets.size());
         part.source_offset = std::move(sources.offset);

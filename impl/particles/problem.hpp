@@ -23,7 +23,8 @@ struct RawField {
     double image_virial[6] =
         {}; // periodic box: half the sum of shift (x) force over images, xx yy zz xy xz yz
     void resize(int64_t n, bool with_potential) {
-        ax.resize(n), ay.resize(n), az.resize(n);
+        for (core::Buffer<double>* axis : {&ax, &ay, &az})
+            axis->resize(n);
         potential.resize(with_potential ? n : 0);
     }
 };

@@ -49,7 +49,8 @@ void WireImages::prepare(comm::Communicator& comm, const particles::Problem& pro
     std::vector<double> sums;
     comm.together([&] {
         sums.assign(2 * size + 1, 0.0);
-        moments_.resize(size), terms_.resize(size);
+        moments_.resize(size);
+        terms_.resize(size);
         const core::Buffer<double>* const axes[3] = {&problem.x, &problem.y, &problem.z};
         const int a = across(axis, 0), b = across(axis, 1);
         for (int64_t i = 0; i < problem.n; ++i) {

@@ -37,7 +37,8 @@ class WireImages {
 
     /// Takes the field off that of the lattice sum at the targets. origin: as Solver::origin_. O(targets
     /// terms).
-    void take_off(const particles::Problem& problem, bool with_potential, const int32_t* origin, particles::RawField& field) const;
+    void take_off(const particles::Problem& problem, bool with_potential, const int32_t* origin,
+                  particles::RawField& field) const;
     /// Half of what is added to sum q phi, and its derivative by the strain along the wire, the square cell
     /// not being strained.
     double energy() const;

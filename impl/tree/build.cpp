@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks, gather and boxes: what both tree types share. See build.hpp.
+// Gather and boxes: what both tree types share. See build.hpp.
 #include "tree/build.hpp"
 
 #include "backend/reduce.hpp"
 #include "core/error.hpp"
 #include "core/timer.hpp"
 #include "tree/build_steps.hpp"
+#include "tree/tree_checks.hpp"
 
 #include <limits>
 
@@ -16,45 +17,18 @@ using core::Status;
 
 namespace {
 
-void check_root(const TreeOptions& options) {
-    if (options.has_range && !options.has_root)
-        fail(Status::argument, "tree.root: a range of keys belongs to a given root cube");
-    if (!options.has_root)
-        return;
-    if (options.type == TreeType::orb)
-        fail(Status::unsupported, "tree.root: a root cube belongs to the octree, found tree type orb. "
-                                  "Leave the root away, or use the octree");
-    for (const double lower : options.root_lower)
-        if (!std::isfinite(lower))
-            fail(Status::argument, "tree.root: the lower corner must be finite, found %g", lower);
-    if (!(options.root_edge >= detail::smallest_edge && options.root_edge <= 1e150))
-        fail(Status::argument, "tree.root: the edge must be in [1e-290, 1e150], found %g", options.root_edge);
-}
-
 void check(const TreeOptions& options, int64_t n) {
-    if (options.dimension != 2 && options.dimension != 3)
-        fail(Status::argument, "tree.dimension: expected 2 or 3, found %d", options.dimension);
-    if (options.leaf < 1)
-        fail(Status::argument, "tree.leaf: expected at least 1 particle per leaf, found %d", options.leaf);
+    check_options(options, n);
+    if (options.has_root && options.type == TreeType::orb)
+        fail(Status::unsupported, "tree: a root cube belongs to the octree, found tree.type orb. "
+                                  "Leave the root away, or use the octree");
     if (options.two_phase && options.top_depth < 1)
-        fail(Status::argument, "tree.top_depth: expected at least 1 level of a top tree, found %d",
+        fail(Status::argument, "study.top_depth: expected at least 1 level of a top tree, found %d",
              options.top_depth);
-    if (n < 0)
-        fail(Status::argument, "tree: expected n >= 0 particles, found %lld", static_cast<long long>(n));
     if (n > std::numeric_limits<int32_t>::max())
         fail(Status::unsupported,
              "tree: one process can sort at most 2147483647 particles, found %lld. Use more processes",
              static_cast<long long>(n));
-    check_root(options);
-}
-
-void check_span(const geometry::Box& box) {
-    if (!box.empty() && !(box.longest_edge() <= 1e150))
-        fail(Status::value,
-             "positions span %g, so their squared distances overflow double precision; expected at most "
-             "1e150. "
-             "Choose a larger unit of length",
-             box.longest_edge());
 }
 
 /// The particles in tree order.
@@ -64,7 +38,9 @@ void gather(const backend::Executor& executor, const ParticleView& particles, Tr
         const double* from;
         core::Buffer<double>& to;
     } optional[] = {{particles.charge, tree.charge}, {particles.softening, tree.softening}};
-    tree.x.resize(n), tree.y.resize(n), tree.z.resize(n);
+    tree.x.resize(n);
+    tree.y.resize(n);
+    tree.z.resize(n);
     for (const auto& array : optional)
         array.to.resize(array.from != nullptr ? n : 0);
     executor.for_blocks(n, 4096, [&](int64_t begin, int64_t end, int) {
@@ -82,8 +58,15 @@ void gather(const backend::Executor& executor, const ParticleView& particles, Tr
 }
 
 void clear(Tree& tree) {
-    tree.nodes.clear(), tree.boxes.clear(), tree.edges.clear(), tree.keys.clear(), tree.level_offset.clear();
-    tree.order.clear(), tree.root_keys.clear(), tree.root_levels.clear(), tree.root_parents.clear();
+    tree.nodes.clear();
+    tree.boxes.clear();
+    tree.edges.clear();
+    tree.keys.clear();
+    tree.level_offset.clear();
+    tree.order.clear();
+    tree.root_keys.clear();
+    tree.root_levels.clear();
+    tree.root_parents.clear();
     tree.root_edge = 0;
 }
 
@@ -152,7 +135,7 @@ void TreeBuilder::build(const backend::Executor& executor, const TreeOptions& op
     clear(tree);
     tree.options = options;
     const geometry::Box box = detail::bounding_box(executor, particles, work_.block_boxes);
-    check_span(box);
+    check_span(box.empty() ? 0 : box.longest_edge());
     const bool octree = options.type == TreeType::octree;
     tree.order.resize(particles.n);
     if (octree)

@@ -3,11 +3,10 @@
 #include "tree/build_steps_gpu.cuh"
 
 #include "core/error.hpp"
+#include "tree/tree_checks.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <limits>
 
 namespace graft::tree {
 
@@ -27,7 +26,7 @@ __global__ void empty_tree(TreeOptions options, DeviceTreeCounts* counts, int32_
 
 void check(const TwoPhase& how) {
     if (how.top_depth < 1 || how.top_depth > 9)
-        fail(Status::argument, "tree.top_depth: expected 1 to 9 levels, found %d", how.top_depth);
+        fail(Status::argument, "study.top_depth: expected 1 to 9 levels, found %d", how.top_depth);
     for (const int threads : {how.top_threads, how.subtree_threads})
         if (std::count(std::begin(TwoPhase::block_sizes), std::end(TwoPhase::block_sizes), threads) == 0)
             fail(Status::argument,
@@ -38,22 +37,8 @@ void check(const TwoPhase& how) {
 void check(const TreeOptions& options, int64_t n) {
     if (options.type != TreeType::octree)
         fail(Status::unsupported, "tree.type: the device builds octrees only; build orb trees on the host");
-    if (options.dimension != 2 && options.dimension != 3)
-        fail(Status::argument, "tree.dimension: expected 2 or 3, found %d", options.dimension);
-    if (options.leaf < 1)
-        fail(Status::argument, "tree.leaf: expected at least 1 particle per leaf, found %d", options.leaf);
-    if (n < 0)
-        fail(Status::argument, "tree: expected n >= 0 particles, found %lld", static_cast<long long>(n));
-    if (n > std::numeric_limits<int32_t>::max() - 64)
-        fail(Status::unsupported, "tree: one device sorts at most %d particles, found %lld. Use more devices",
-             std::numeric_limits<int32_t>::max() - 64, static_cast<long long>(n));
-    if (options.has_range && !options.has_root)
-        fail(Status::argument, "tree.root: a range of keys belongs to a given root cube");
-    if (options.has_root && !(options.root_edge >= device::smallest_edge && options.root_edge <= 1e150))
-        fail(Status::argument, "tree.root: the edge must be in [1e-290, 1e150], found %g", options.root_edge);
-    for (const double lower : options.root_lower)
-        if (options.has_root && !std::isfinite(lower))
-            fail(Status::argument, "tree.root: the lower corner must be finite, found %g", lower);
+    check_options(options, n);
+    check_count_gpu(n);
 }
 
 /// Nodes that most distributions need; others say how many by nodes_needed.
@@ -64,7 +49,8 @@ int64_t likely_nodes(int64_t n, int leaf) {
 } // namespace
 
 void DeviceTreeBuilder::Work::resize(backend::Queue& queue, int64_t n, int64_t capacity) {
-    keys.resize(n + 1), index.resize(n + 1);
+    keys.resize(n + 1);
+    index.resize(n + 1);
     packed.resize(n <= device::packed_limit ? n : 0);
     resize_nodes(queue, n, capacity);
 }
@@ -75,7 +61,8 @@ void DeviceTreeBuilder::Work::resize_nodes(backend::Queue& queue, int64_t n, int
     for (auto* buffer : {&mark, &cover, &base, &first_leaf, &end_leaf, &slot_node, &leaf_node, &inner_slot})
         buffer->resize(capacity + 2);
     inner.resize(capacity);
-    leaf_boxes.resize(capacity), inner_boxes.resize(capacity);
+    leaf_boxes.resize(capacity);
+    inner_boxes.resize(capacity);
     const int64_t chunk_count = capacity / device::chunk_leaves + 1;
     chunks.resize(chunk_count + chunk_count / 16 + 8);
     const int64_t wanted = device::ticket_chunks + chunk_count / 16 + 8;

@@ -5,9 +5,9 @@
 
 #include "backend/exact_memory_gpu.cuh"
 #include "tree/build_steps_gpu.cuh"
+#include "tree/tree_checks.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace graft::tree {
 
@@ -66,10 +66,7 @@ void DeviceTreeWithin::build(backend::Queue& queue, const TreeOptions& options, 
     const int64_t n = columns.own[0]->size();
     if (options.dimension != 3 || options.type != TreeType::octree || options.has_range || n < 1)
         core::fail(core::Status::internal, "tree within lent memory: octrees of three dimensions only");
-    if (n > std::numeric_limits<int32_t>::max() - 64)
-        core::fail(core::Status::unsupported,
-                   "tree: one device sorts at most %d particles, found %lld. Use more devices",
-                   std::numeric_limits<int32_t>::max() - 64, static_cast<long long>(n));
+    check_count_gpu(n);
     DeviceTreeBuilder::Work& work = *work_;
     tree.options = options, tree.n = n;
     tree.keys.release(), tree.softening.release();

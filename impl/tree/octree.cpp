@@ -39,7 +39,7 @@ void check_inside(const ParticleView& particles, const geometry::Box& box, const
                 core::fail(core::Status::value,
                            "particle %lld at (%g, %g, %g) lies outside the given root cube: expected %c in "
                            "[%g, %g]. "
-                           "Enlarge tree.root, or leave it away",
+                           "Enlarge the root cube, or leave it away",
                            static_cast<long long>(i), point[0], point[1], point[2], "xyz"[axis],
                            tree.root_lower[axis], tree.root_lower[axis] + tree.root_edge);
         }

@@ -126,8 +126,12 @@ bool grow_subtrees(const backend::Executor& executor, int32_t begin, int32_t end
                    Tree& tree) {
     while (static_cast<int>(work.arenas.size()) < executor.threads)
         work.arenas.emplace_back(executor.memory);
-    for (Arena& arena : work.arenas)
-        arena.nodes.clear(), arena.edges.clear(), arena.base_levels.clear(), arena.stretches.clear();
+    for (Arena& arena : work.arenas) {
+        arena.nodes.clear();
+        arena.edges.clear();
+        arena.base_levels.clear();
+        arena.stretches.clear();
+    }
     std::atomic<bool> deep{false};
     const int64_t block = 1 + (end - begin) / most_tasks;
     executor.for_blocks(end - begin, block, [&](int64_t first, int64_t last, int thread) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The one function of libgraft_study.so: what measures, by name. It is the graft command's companion of the same build, no part of
- * the ABI that hosts rely on. */
+/* The one function of libgraft_study.so: what measures, by name. It is the graft command's companion of the same build, no part
+ * of the ABI that hosts rely on. */
 #ifndef GRAFT_STUDY_LIBRARY_H
 #define GRAFT_STUDY_LIBRARY_H
 

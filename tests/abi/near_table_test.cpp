@@ -252,7 +252,8 @@ TEST_F(NearTable, NumbersAreTheDecksWords) {
         describe();
         return word;
     };
-    for (const auto& [number, word] : {std::pair{GRAFT_PRECISION_FP32, "fp32"}, {GRAFT_PRECISION_MIXED, "mixed"}, {GRAFT_PRECISION_FP64, "fp64"}}) {
+    for (const auto& [number, word] :
+         {std::pair{GRAFT_PRECISION_FP32, "fp32"}, {GRAFT_PRECISION_MIXED, "mixed"}, {GRAFT_PRECISION_FP64, "fp64"}}) {
         field.precision = number;
         EXPECT_EQ(made_with("near.precision"), word);
         ASSERT_EQ(api->options_set(options, "near_field.precision", word), GRAFT_OK) << api->last_error();
@@ -266,7 +267,10 @@ TEST_F(NearTable, NumbersAreTheDecksWords) {
         EXPECT_EQ(made_with("near.layout"), word);
         ASSERT_EQ(api->options_set(options, "near_field.layout", word), GRAFT_OK) << api->last_error();
     }
-    for (const auto& [number, word] : {std::pair{GRAFT_NEAR_LAPLACE, "laplace"}, {GRAFT_NEAR_LOGARITHM, "logarithm"}, {GRAFT_NEAR_YUKAWA, "yukawa"}, {0, "laplace"}}) {
+    for (const auto& [number, word] : {std::pair{GRAFT_NEAR_LAPLACE, "laplace"},
+                                       {GRAFT_NEAR_LOGARITHM, "logarithm"},
+                                       {GRAFT_NEAR_YUKAWA, "yukawa"},
+                                       {0, "laplace"}}) {
         field.kernel = number;
         EXPECT_EQ(made_with("near.kernel"), word);
     }

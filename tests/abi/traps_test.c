@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A host whose floating-point environment is its own: traps for invalid, zero divide and overflow, another rounding, flags that it
- * wants to see; in the threads of its own parallel loops, too. Calls of Graft neither end it nor change that environment, and give
- * the bits that a host without all this gets. Exit status 0: as expected; 77: not with this C library. */
+/* A host whose floating-point environment is its own: traps for invalid, zero divide and overflow, another rounding, flags that
+ * it wants to see; in the threads of its own parallel loops, too. Calls of Graft neither end it nor change that environment, and
+ * give the bits that a host without all this gets. Exit status 0: as expected; 77: not with this C library. */
 #include <graft/graft.h>
 #include <graft_loader.h>
 
@@ -55,7 +55,13 @@ static void scene(int shape) {
 
 static const char *const choices[][9][2] = {
     {{"precision", "fp32"}, {"precision", "mixed"}, {"precision", "fp64"}},
-    {{"method", "direct"}, {"order", "0"}, {"order", "2"}, {"order", "4"}, {"mac.type", "box"}, {"tree.type", "orb"}, {"far_cells", "on"}},
+    {{"method", "direct"},
+     {"order", "0"},
+     {"order", "2"},
+     {"order", "4"},
+     {"mac.type", "box"},
+     {"tree.type", "orb"},
+     {"far_cells", "on"}},
     {{"softening.kind", "none"}, {"softening.kind", "plummer"}, {"softening.kind", "spline"}},
     {{"box.periodic", "none"}, {"box.periodic", "xyz"}, {"box.periodic", "xy"}, {"box.periodic", "x"}}};
 

@@ -26,8 +26,8 @@ STEPS = {"n": 1000000, "ic": "plummer", "leaf": 64, "group": 64, "nodes": 60000,
 
 
 def force(total_s, p99):
-    return {"n": 1000000, "time_s": {"total": total_s, "tree": 3e-4, "forces": 1.2e-3}, "interactions": {"p2p": 1e9, "m2p": 9e8}, "error": {"p99": p99},
-            "tree": {"groups": 22000, "nodes": 60000, "leaves": 40000}}
+    return {"n": 1000000, "time_s": {"total": total_s, "tree": 3e-4, "forces": 1.2e-3},
+            "interactions": {"p2p": 1e9, "m2p": 9e8}, "error": {"p99": p99}, "tree": {"groups": 22000, "nodes": 60000, "leaves": 40000}}
 
 
 def table_of(ranks=(), **answers):

@@ -207,8 +207,8 @@ def paper_rows(answers):
     kernels = {one["kernel"]: one for one in answers.all("liu2022", liu2022="kernels", leaf=32)}
     if "1-D" in kernels and "2-D" in kernels:
         n = (answers.all("liu2022", liu2022="setting") or [{}])[0].get("n")
-        rows.append(row("liu2022: 1-D over 2-D kernel, time", "liu2022", n, kernels["1-D"]["time_s"] / kernels["2-D"]["time_s"], "x", 1, better="more",
-                        remark="his 2-D is the faster one"))
+        rows.append(row("liu2022: 1-D over 2-D kernel, time", "liu2022", n, kernels["1-D"]["time_s"] / kernels["2-D"]["time_s"], "x", 1,
+                        better="more", remark="his 2-D is the faster one"))
         rows.append(row("liu2022: 2-D over our kernel, time", "liu2022", n, kernels["2-D"]["time_s"] / kernels["ours"]["time_s"], "x", 1,
                         better="more"))
     for one in answers.all("thuering2023", backend="gpu", bodies=1216869):

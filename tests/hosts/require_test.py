@@ -28,7 +28,8 @@ class RequireHosts(unittest.TestCase):
         (self.folder / "CMakeLists.txt").write_text(PROJECT, encoding="utf-8")
         for host in ("ghost", "guest"):
             (self.folder / "hosts" / host).mkdir(parents=True)
-            (self.folder / "hosts" / host / "CMakeLists.txt").write_text(f"graft_add_host_test({host} run COMMAND ${{CMAKE_COMMAND}} -E true)\n", encoding="utf-8")
+            (self.folder / "hosts" / host / "CMakeLists.txt").write_text(
+                f"graft_add_host_test({host} run COMMAND ${{CMAKE_COMMAND}} -E true)\n", encoding="utf-8")
         for file in ("CMakeLists.txt", "missing.cmake"):
             shutil.copy(HERE / file, self.folder / "hosts")
 

@@ -21,6 +21,8 @@ EXPECTED = ("include/graft/graft.h", "include/graft/api.h", "include/graft/types
             "share/graft/loader/graft_loader.c", "share/graft/loader/graft_loader.h",
             "share/graft/loader/graft_mpi_loader.c", "share/graft/loader/graft_mpi_loader.h")
 
+HOOKS = (b"GRAFT_TEST_MPI_CHUNK", b"GRAFT_CUDA_MULTIPROCESSORS")
+
 
 def run(*command, **options):
     environment = {key: value for key, value in os.environ.items() if key not in ("GRAFT_LIBRARY", "LD_LIBRARY_PATH")}
@@ -47,6 +49,20 @@ def install(cmake, build, work):
                 if os.path.exists(os.path.join(build, "lib", name)) and find(prefix, name) != find(prefix, "libgraft.so.1")]
     if missing:
         raise SystemExit(f"not installed: {', '.join(missing)}")
+    no_hooks(build, prefix)
+
+
+def no_hooks(build, prefix):
+    """No library obeys what only tests set (docs/developer/variables.md), unless that was asked for."""
+    with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as cache:
+        if "GRAFT_TEST_HOOKS:BOOL=ON\n" in cache.read():
+            return
+    for root, _, names in os.walk(prefix):
+        for path in (os.path.join(root, name) for name in names if ".so" in name):
+            with open(path, "rb") as library:
+                found = [word for word in HOOKS if word in library.read()]
+            if found:
+                raise SystemExit(f"{path} has the test hook {found[0].decode()}; expected none without GRAFT_TEST_HOOKS")
 
 
 def consume(cmake, prefix, work, project, *definitions):

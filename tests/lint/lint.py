@@ -7,7 +7,7 @@ BUILD is a configured build folder: its compile_commands.json says where a targe
 layering   a room includes only what rooms.py allows it, and so do plugin, capi and adapters, however the include is written
 cycles     no files include each other in a circle, and no C files of an adapter or of the loader call each other in one
 names      file names as design section 4 wants them: names.py, words.txt, gpu_alone.txt, names_known.txt
-sizes      no source file is longer than 500 lines
+sizes      no source file is longer than 500 lines, no line longer than .clang-format says (of scripts: 150)
 quiet      no printing, exiting, aborting, signal handling or MPI_COMM_WORLD in what becomes libgraft
 headers    each public header compiles alone, as C99 and as C++17, with -pedantic -Werror
 device     the answer of each CUDA call and launch is looked at; what waits for a GPU or allocates stands where it is counted
@@ -15,6 +15,7 @@ targets    what a SIMD target can do is asked by the words of core/instruction_s
 links      relative links of Markdown files lead somewhere, and so do the paths of the developer's pages; every page of
            docs/lab/gpu is in its index
 licence    each source names its licence in its first lines: SPDX-License-Identifier
+refusals   an error's text stands once, and names keys that there are: refusals.py
 types      a program of tests has no two types of one name: one_type.py
 self_test  each of these rules finds a violation that is planted for it
 """
@@ -28,14 +29,18 @@ import tempfile
 
 import names as file_names
 import one_type
+import refusals as refused_texts
 from includes import ENDINGS, Includes, circle_in
 from planted import CASES, DIRECTORIES
 from rooms import KNOWN, OUTSIDE, ROOMS
 
-RULES = ("layering", "cycles", "names", "sizes", "quiet", "headers", "device", "targets", "links", "licence", "types", "self_test")
+RULES = ("layering", "cycles", "names", "sizes", "quiet", "headers", "device", "targets", "links", "licence", "refusals", "types", "self_test")
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".f90", ".F90", ".f", ".py", ".inc")
 NO_COMMENT = ("lammps/example.in", "lammps/cluster.in", "graft.pc.in") # inputs of LAMMPS, and what pkg-config reads
 LONGEST = 500
+WIDEST = {(".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".inc", ".f90", ".F90", ".f"): 130, # ColumnLimit of .clang-format
+          (".py", ".sh", ".cmake", ".in", "CMakeLists.txt"): 150}
+WIDER = (os.path.join("tests", "abi", "frozen"), os.path.join("impl", "settings", "keys.inc")) # as released; a table
 LOUD = re.compile(r"std::(cout|cerr|clog|puts|printf|exit|abort|terminate|quick_exit|signal)\b|"
                   r"(?<![\w:.>])(printf|fprintf|puts|putchar|perror|exit|_exit|abort|signal|sigaction|quick_exit)\s*\(|"
                   r"\bomp_set_\w+|MPI_COMM_WORLD|MPI_Abort")
@@ -132,6 +137,12 @@ def sizes(repository):
             lines = read(repository, path).count("\n")
             if lines > LONGEST:
                 yield f"{path}: {lines} lines; nothing passes {LONGEST}"
+    for endings, widest in WIDEST.items():
+        for folder in ("adapters", "capi", "docs", "examples", "impl", "plugin", "tests"):
+            for path in (path for path in files_of(repository, folder, endings) if not path.startswith(WIDER)):
+                for number, line in enumerate(read(repository, path).splitlines(), 1):
+                    if len(line) > widest:
+                        yield f"{path}:{number}: {len(line)} characters; expected at most {widest}"
 
 
 def quiet(repository):
@@ -163,7 +174,8 @@ LOOKED_AT = re.compile(r"GRAFT_CUDA\(|\bcheck\(|\(void\)|[=!?]=?|\breturn\b|\|\|
 NO_ANSWER = {"cudaGetErrorString", "cudaGetErrorName"} | {"cudaEvent_t", "cudaStream_t"} # conversions
 WAITS = re.compile(r"\bcuda(Malloc\w*|HostAlloc|HostRegister|(Stream|Device|Event)Synchronize|Memcpy|Memset)(?=\()")
 # Where a computation waits or allocates, and who counts it; then what no computation calls.
-MAY_WAIT = {"backend/memory_cap_gpu.cu": "DeviceMemory::allocations", "backend/queue_gpu.cu": "Queue::waits", "backend/block_cache_gpu.cu": "DeviceMemory::allocations",
+MAY_WAIT = {"backend/memory_cap_gpu.cu": "DeviceMemory::allocations", "backend/queue_gpu.cu": "Queue::waits",
+            "backend/block_cache_gpu.cu": "DeviceMemory::allocations",
             "particles/staging_gpu.cu": "slot_waits", "engine/gpu/step_clock_gpu.cu": "Computation::waits",
             "engine/write_results_gpu.cu": "Computation::waits", "engine/gpu/engine_gpu.cu": "after errors and at the end of its life only",
             "engine/gpu/computation_gpu.cu": "after errors only",
@@ -253,6 +265,11 @@ def licence(repository):
             if text.strip() and "SPDX-License-Identifier: " not in "".join(text.splitlines(True)[:2]) \
                     and not path.startswith(os.path.join("tests", "abi", "frozen")) and not path.endswith(NO_COMMENT):
                 yield f"{path}: no licence; expected SPDX-License-Identifier: BSD-3-Clause in the first two lines"
+
+
+def refusals(repository):
+    sources = [(path, read(repository, path)) for folder in ("impl", "capi", "plugin") for path in files_of(repository, folder)]
+    yield from refused_texts.check(sources, read(repository, refused_texts.KEYS))
 
 
 def types(repository, build):

@@ -96,7 +96,9 @@ CASES = (
     {"rule": "names", "files": {f"impl/tree/a{i}_gpu.cu": "\n" for i in range(5)} | {
         "impl/tree/a0.cpp": "\n", "impl/tree/a1.cpp": "\n", "tests/lint/gpu_alone.txt": "tree/: none\n"},
      "says": ["2 of 5 GPU stems have a twin"]},
-    {"rule": "sizes", "files": {"impl/core/long.cpp": "\n" * 501}},
+    {"rule": "sizes", "files": {"impl/core/long.cpp": "\n" * 501, "impl/core/wide.hpp": "/" * 131 + "\n", "tests/wide.py": "#" * 151,
+                                "impl/core/good.hpp": "/" * 130 + "\n", "tests/good.py": "#" * 150},
+     "says": ["long.cpp", "wide.hpp:1", "wide.py:1"], "silent": ["good"]},
     {"rule": "quiet", "files": {
         "impl/core/a.cpp": "void f() { std::cout << 1; }\n", "capi/src/b.cpp": "void f() { abort(); }\n",
         "plugin/c.cpp": "void f() {\n    std::exit(1);\n}\n", "impl/core/d.cpp": "int a = MPI_COMM_WORLD;\n",
@@ -119,6 +121,15 @@ CASES = (
         "adapters/c.c": "/* SPDX-License-Identifier: GPL-3.0-or-later */\n", "tests/d.py": "#!/bin/sh\n# SPDX-License-Identifier: BSD-3-Clause\n",
         "tests/abi/frozen/e.c": "int f(void);\n", "capi/f.h": ""}, "says": ["impl/tree/a.cpp", "tests/b.sh"],
      "silent": ["adapters/c.c", "tests/d.py", "e.c", "f.h"]},
+    {"rule": "refusals", "files": {
+        "impl/settings/keys.inc": 'ENGINE_KEY(int, leaf, 0, "tree.leaf")\nKEY("box.x")\n',
+        "impl/tree/a.cpp": 'void f() {\n    core::fail(core::Status::argument,\n        "n is %d; "\n        "expected 2", n);\n}\n',
+        "impl/tree/b.cu": 'void f() {\n    fail(Status::value, "n is %d; expected 2", n);\n}\n',
+        "impl/tree/c.cpp": 'void f() {\n    fail(Status::value, "tree.leaves: %d", n);\n}\n',
+        "impl/tree/good.cpp": 'void f() {\n    fail(Status::value, "tree.leaf: box.tilt is %d; expected 2", n);\n'
+                              '    fail(Status::value, "%s", a);\n    fail(Status::value, "%s", b);\n}\n'},
+     "says": ['impl/tree/b.cu:2: "n is %d; expected 2" is refused at impl/tree/a.cpp:2', "c.cpp:2: there is no key tree.leaves"],
+     "silent": ["good"]},
     {"rule": "types", "files": {
         "tests/gpu/near/a_test.cu": '#include "a.hpp"\n', "tests/gpu/near/b_test.cpp": '#include "deep.hpp"\n',
         "tests/gpu/near/a.hpp": "namespace a::b {\nstruct Scene { int n; };\nstruct Own { struct Inner {}; };\n}\n",

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "comm/failure.hpp"
-#include "comm/threads.hpp"
+#include "thread_ranks.hpp"
 
 #include <graft/comm.h>
 

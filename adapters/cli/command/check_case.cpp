@@ -125,7 +125,7 @@ const std::vector<EngineSetting>& engine_settings() {
     static const std::vector<EngineSetting> settings = {
         {"theta", "mac.theta", "T", "opening angle; criterion error: the largest one"},
         {"order", "order", "P", "multipole order 0..12"},
-        {"mac", "mac.type", "TYPE", "edge, box or error"},
+        {"mac", "mac.type", "TYPE", "opening criterion, a word of mac.type (graft deck --explain)"},
         {"accuracy", "mac.accuracy", "A",
          "criterion error: force error per node, about the p99 error (graft deck --explain says where)"},
         {"tree", "tree.type", "TYPE", "octree or orb"},

@@ -2,9 +2,9 @@
 // A simulation between two steps, and the restart file that keeps it bit by bit.
 //
 // Restart file: "GRAFTRST", byte order, version, the numbers of State in native byte order and full precision,
-// from version 2 on what the run began from (Origin), FNV-1a checksum. Invariant: a state that was written and read continues exactly as one that was not: positions,
-// velocities and the accelerations of the last kick are kept, and the time is start_time + step * time_step,
-// never a running sum.
+// from version 2 on what the run began from (Origin), FNV-1a checksum. Invariant: a state that was written and read continues
+// exactly as one that was not: positions, velocities and the accelerations of the last kick are kept, and the time is
+// start_time + step * time_step, never a running sum.
 #pragma once
 
 #include "command/engine.hpp"

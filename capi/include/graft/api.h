@@ -4,7 +4,8 @@
  * `type (*name)(parameters);`. Append only; an entry is never moved, changed or removed within a major.
  *
  * Collective calls and ranks: see context_set_communicator. All entries may be called from any thread; one context or
- * options object by one thread at a time (a second thread gets GRAFT_ERROR_BUSY). Entries return a status unless said otherwise; none of them exits, prints, or throws. */
+ * options object by one thread at a time (a second thread gets GRAFT_ERROR_BUSY). Entries return a status unless said otherwise;
+ * none of them exits, prints, or throws. */
 #ifndef GRAFT_API_H
 #define GRAFT_API_H
 
@@ -72,7 +73,8 @@ typedef struct graft_api_v1 {
     int32_t (*context_error)(graft_context *context, char *buffer, int64_t capacity, int64_t *needed);
     /* Messages up to `level` (GRAFT_LOG_*; 0: deck key log.level) go to `function` (NULL: nowhere, the default). */
     int32_t (*context_set_log)(graft_context *context, graft_log_function function, void *user, int32_t level);
-    /* NULL returns to "no box". ARGUMENT: empty, not finite, tilted too far. UNSUPPORTED: periodic, but not in three dimensions. */
+    /* NULL returns to "no box". ARGUMENT: empty, not finite, tilted too far. UNSUPPORTED: periodic, but not in three
+     * dimensions. */
     int32_t (*context_set_box)(graft_context *context, const graft_box *box);
     int32_t (*context_set_units)(graft_context *context, const graft_units *units);
     /* The host's allocator for device memory; NULL: the library's own. CALL_ORDER: the context has already taken memory there
@@ -89,7 +91,8 @@ typedef struct graft_api_v1 {
     int32_t (*field_at)(graft_context *context, const graft_particles *sources, const graft_particles *points,
                         const graft_results *results);
     /* One number of the last computation: "time_s.total", "interactions.p2p", "bytes.total"...; query_text with key ""
-     * lists all as JSON, "backend" tells cpu or gpu. ABSENT: no computation yet, or no such figure (a model's prediction without a model). */
+     * lists all as JSON, "backend" tells cpu or gpu. ABSENT: no computation yet, or no such figure (a model's prediction without
+     * a model). */
     int32_t (*query)(graft_context *context, const char *key, double *value);
     int32_t (*query_text)(graft_context *context, const char *key, graft_sink sink, void *user);
     /* Tools of the library by name: "info" (what this build and machine have) and "deck" (checks a deck: file or text).
@@ -231,12 +234,13 @@ typedef struct graft_api_v1 {
     /* Copies the structure and the coordinates; the caller's arrays may go. Cost O(points + boxes + neighbours), and what
      * the layout's arrays cost. ARGUMENT (missing arrays, impossible numbers, options that the kernel would ignore), ARRAY
      * (sizes that do not fit each other), VALUE (offsets that fall, lists that are unsorted, repeated or out of range,
-     * indices alike, coordinates that are not finite: array and first bad item are named), ABI, UNSUPPORTED (more than 2^31 - 1 points or
-     * boxes; boxes to be made in a periodic box), MEMORY
+     * indices alike, coordinates that are not finite: array and first bad item are named), ABI, UNSUPPORTED (more than 2^31 - 1
+     * points or boxes; boxes to be made in a periodic box), MEMORY
      * (also a layout that needs more than near_field.memory), DEVICE. */
     int32_t (*near_field_create)(graft_context *context, const graft_near_field *description, graft_near_plan **plan);
-    /* New coordinates for the same points in the same boxes: of the description only target_count, source_count, target_position and
-     * source_position are read. Coordinates that are refused change nothing. As near_field_create; CALL_ORDER: an execution is in flight. */
+    /* New coordinates for the same points in the same boxes: of the description only target_count, source_count, target_position
+     * and source_position are read. Coordinates that are refused change nothing. As near_field_create; CALL_ORDER: an execution
+     * is in flight. */
     int32_t (*near_field_update)(graft_context *context, graft_near_plan *plan, const graft_near_field *description);
     /* The sums for new charges. The same bits for any number of threads (of one layout). Nothing is allocated from the second
      * execution on. ARGUMENT (components missing or too many, an output that the plan was not made for), ARRAY (sizes,

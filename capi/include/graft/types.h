@@ -91,7 +91,7 @@ typedef struct graft_particles {
     /* Either position[0] has `dimension` components and the others are NULL, or each axis is an array of its own
      * (position[2] NULL in two dimensions). F32 or F64. */
     const graft_array *position[3];
-    const graft_array *charge;    /* mass, or charge of either sign; F32/F64; NULL: charge_all for everyone, which must not be 0 then */
+    const graft_array *charge;    /* mass, or charge of either sign; F32/F64; NULL: charge_all for everyone, then not 0 */
     const graft_array *softening; /* length per particle, >= 0; F32/F64; NULL: the options' length for everyone */
     const graft_array *active;    /* I32 or I64, n values: compute only where non-zero; NULL: everywhere */
     const graft_array *target_index; /* I32 or I64: particles to compute at, in any order, each at most once; not with active */
@@ -194,7 +194,8 @@ typedef struct graft_objects {
  * to a kernel that is singular there; with softening it adds K(0), except a point to itself (targets and sources the
  * same: equal index). Numbers that are 0 have the meaning given; pointers that are NULL are absent.
  *
- * Boxes of the caller (GRAFT_NEAR_BOXES_LISTS): the points of target box b are the slots target_offset[b] ... target_offset[b + 1]
+ * Boxes of the caller (GRAFT_NEAR_BOXES_LISTS): the points of target box b are the slots target_offset[b] ...
+ * target_offset[b + 1]
  * - 1; slot s is point target_index[s], or point s without an index array. Its source boxes are neighbour[k], k =
  * neighbour_offset[b] ... neighbour_offset[b + 1] - 1, ascending, each once. Points that are in no box are not summed,
  * and their outputs not written; none may be in two. All six arrays are host arrays of I32 or I64;
@@ -217,7 +218,8 @@ typedef struct graft_near_field {
     double table_begin;          /* table: radius of the first knot, and */
     double table_step;           /* from knot to knot */
     const graft_array *table;    /* table: a knot an item, 2 components f(r) and f'(r); F32 or F64, on the host; cubic
-                                    between knots and before the first, 0 beyond the last; f(0) at distance 0, but not to itself */
+                                    between knots and before the first, 0 beyond the last; f(0) at distance 0, but not to
+                                    itself */
     int32_t boxes;               /* GRAFT_NEAR_BOXES_*; 0: lists, which must be given then */
     int32_t most;                /* level, leaves: most points in a box; 0: deck key near_field.most */
     int32_t height;              /* level: height of the tree (its leaf boxes are 2^(height - 1) along an edge); 0: from 3

@@ -36,7 +36,8 @@ def simulate(graft, **settings):
     words = [word for key, value in settings.items() for word in ("--set", "%s=%s" % (key, value))]
     print("graft simulate", *words[1::2], file=sys.stderr)
     done = subprocess.run([graft, "simulate", "--json", *words], check=True, stdout=subprocess.PIPE, text=True)
-    return dict(json.loads(done.stdout), **{key: value for key, value in settings.items() if key in ("level", "objects", "node_size", "free_split", "alpha")})
+    kept = ("level", "objects", "node_size", "free_split", "alpha")
+    return dict(json.loads(done.stdout), **{key: value for key, value in settings.items() if key in kept})
 
 
 def doubling(first, last):

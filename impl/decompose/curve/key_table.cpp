@@ -117,8 +117,7 @@ int32_t KeyTable::owner_of(double x, double y, double z, int64_t id) const {
 }
 
 geometry::Box KeyTable::box_of(int32_t part) const {
-    if (part < 0 || part >= parts_)
-        core::fail(core::Status::argument, "box_of: part %d; expected 0 ... %d", part, parts_ - 1);
+    check_part(part, parts_);
     if (!complete_)
         core::fail(core::Status::call_order,
                    "box_of: the points of a part lie on several ranks; call complete() first");

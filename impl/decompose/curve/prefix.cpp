@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What all strategies of the prefix partition share, and the central one. See prefix_steps.hpp.
 #include "backend/step_count.hpp"
-#include "core/error.hpp"
 #include "decompose/curve/prefix_steps.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 namespace graft::decompose {
@@ -117,12 +115,8 @@ void PrefixStrategy::State::run_central(const Problem& problem, Result& result) 
     const double start_s = comm.time_s();
     tree.plan(comm, n);
     comm.together([&] {
-        if (root && problem.count > std::numeric_limits<int32_t>::max())
-            core::fail(
-                core::Status::argument,
-                "decompose: the central strategy would bring %lld points to rank 0, which can take %d; "
-                "use a distributed strategy",
-                static_cast<long long>(problem.count), std::numeric_limits<int32_t>::max());
+        if (root)
+            check_central(problem.count);
         result.owner.resize(n);
         gathered.resize(tree.subtree_items());
         owners.resize(tree.subtree_items());

@@ -23,6 +23,15 @@ struct Box6 {
 
 } // namespace
 
+void check_central(int64_t count) {
+    if (count > std::numeric_limits<int32_t>::max())
+        core::fail(
+            core::Status::argument,
+            "decompose: the central strategy would bring %lld points to rank 0, which can take %d; use "
+            "a distributed strategy",
+            static_cast<long long>(count), std::numeric_limits<int32_t>::max());
+}
+
 struct CentralStrategy::State {
     explicit State(core::Memory& memory)
         : level(memory), words(memory, "points on their way to rank 0"),
@@ -66,12 +75,7 @@ void CentralStrategy::State::pack(const Problem& problem) {
 /// On rank 0: the gathered points as one rank's, and their partition.
 void CentralStrategy::State::solve(const Problem& problem) {
     const int64_t n = problem.count;
-    if (n > std::numeric_limits<int32_t>::max())
-        core::fail(
-            core::Status::argument,
-            "decompose: the central strategy would bring %lld points to rank 0, which can take %d; use "
-            "a distributed strategy",
-            static_cast<long long>(n), std::numeric_limits<int32_t>::max());
+    check_central(n);
     for (int c = 0; c < 4; ++c)
         column[c].resize(has[c] ? n : 0);
     id.resize(n);

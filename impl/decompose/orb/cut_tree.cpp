@@ -2,7 +2,6 @@
 // The heap of cells, see cut_tree.hpp.
 #include "decompose/orb/cut_tree.hpp"
 
-#include "core/error.hpp"
 #include "decompose/orb/left_filled.hpp"
 #include "geometry/box.hpp"
 
@@ -34,8 +33,7 @@ int32_t CutTree::owner_of(double x, double y, double z, int64_t id) const {
 }
 
 geometry::Box CutTree::box_of(int32_t part) const {
-    if (part < 0 || part >= parts_)
-        core::fail(core::Status::argument, "box_of: part %d; expected 0 ... %d", part, parts_ - 1);
+    check_part(part, parts_);
     const Cell& cell = cells_[static_cast<size_t>(cell_of_leaf(part, parts_))];
     geometry::Box box;
     std::copy_n(cell.lower, 3, box.lower);

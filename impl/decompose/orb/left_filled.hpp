@@ -35,9 +35,6 @@ GRAFT_HD constexpr int64_t leaves_left(int64_t leaves) {
 GRAFT_HD constexpr int64_t bottom_leaves(int64_t leaves) {
     return 2 * leaves - (int64_t{1} << tree_depth(leaves));
 }
-constexpr int level_of_cell(int64_t cell) {
-    return bits_of(static_cast<uint64_t>(cell)) - 1;
-}
 constexpr bool is_leaf(int64_t cell, int64_t leaves) {
     return cell >= leaves;
 }
@@ -56,13 +53,6 @@ constexpr int64_t first_leaf(int64_t cell, int64_t leaves) {
     while (!is_leaf(cell, leaves))
         cell *= 2;
     return leaf_of_cell(cell, leaves);
-}
-/// Leaves under a cell.
-constexpr int64_t leaves_under(int64_t cell, int64_t leaves) {
-    int64_t last = cell;
-    while (!is_leaf(last, leaves))
-        last = 2 * last + 1;
-    return leaf_of_cell(last, leaves) - first_leaf(cell, leaves) + 1;
 }
 
 } // namespace graft::decompose

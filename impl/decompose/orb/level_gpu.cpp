@@ -76,7 +76,8 @@ bool DeviceLevel::run(const Problem& problem, Result& result) {
     device_ = device;
     const int64_t n = problem.points.n;
     const bool ordered = problem.with_permutation || !problem.weights.unit(); // for the parts' weights
-    result.owner.resize(n), result.permutation.resize(ordered ? n : 0);
+    result.owner.resize(n);
+    result.permutation.resize(ordered ? n : 0);
     result.part_offset.resize(int64_t{o.parts} + 1);
     std::vector<Cell> cells(2 * static_cast<size_t>(o.parts));
     DeviceOrbCall call{problem.points,
@@ -94,7 +95,8 @@ bool DeviceLevel::run(const Problem& problem, Result& result) {
     const int32_t status = cuda->orb->solve(engine_, &call, &error);
     if (status == static_cast<int32_t>(core::Status::memory) ||
         status == static_cast<int32_t>(core::Status::device)) {
-        result.permutation.clear(), result.part_offset.clear();
+        result.permutation.clear();
+        result.part_offset.clear();
         return false;
     }
     backend::raise(status, error);
@@ -103,8 +105,10 @@ bool DeviceLevel::run(const Problem& problem, Result& result) {
     result.statistics.upload_s = call.upload_s;
     result.statistics.partition_s = call.total_s - call.cuts_s;
     result.domains = std::make_shared<CutTree>(o.parts, std::move(cells));
-    if (!problem.with_permutation)
-        result.permutation.clear(), result.part_offset.clear();
+    if (!problem.with_permutation) {
+        result.permutation.clear();
+        result.part_offset.clear();
+    }
     return true;
 }
 

@@ -11,8 +11,6 @@ namespace graft::engine {
 
 namespace {
 
-constexpr int most_repeats = 64; // of one computation: every one must have found a buffer to enlarge
-
 /// The host builds the tree, after the import.
 bool waits_for_host_tree(const DeviceJob& job) {
     return job.is_tree() && job.settings.tree_type == tree::TreeType::orb && !job.empty();
@@ -266,9 +264,7 @@ void DeviceForce::finish(bool may_repeat) {
             s_.kept.forget();
             c.tree_from = TreeFrom::build, ++c.repeats;
         }
-        if (repeat == most_repeats)
-            core::fail(core::Status::internal,
-                       "the GPU computation still asks for larger buffers after %d repeats", repeat);
+        check_repeats(repeat, "computation");
         if (!may_repeat && status.stop != backend::too_small && !moved)
             refuse_without_repair(deferred);
         if (!may_repeat)

@@ -3,6 +3,7 @@
 #include "backend/block_cache_gpu.cuh"
 #include "backend/context_id_gpu.cuh"
 #include "backend/guard_gpu.cuh"
+#include "engine/checks.hpp"
 #include "engine/gpu/engine_gpu.cuh"
 #include "engine/gpu/force_table_gpu.hpp"
 
@@ -71,8 +72,7 @@ class Engine {
   private:
     void require_nothing_in_flight(const char* call) const {
         if (force_ && !mark_.gone() && force_->begun())
-            core::fail(core::Status::call_order,
-                       "%s: a computation was begun but not ended; call compute_end first", call);
+            refuse_before_end(call);
     }
     /// What was in a context that is gone is forgotten: an address or a stream of another one may be the
     /// same.

@@ -12,6 +12,12 @@
 
 namespace graft::engine {
 
+void check_repeats(int repeat, const char* what) {
+    constexpr int most_repeats = 64;
+    if (repeat == most_repeats)
+        core::fail(core::Status::internal, "the GPU's %s still asks for larger buffers after %d repeats", what, repeat);
+}
+
 namespace {
 
 /// Room for `needed`; true when there was too little.

@@ -11,6 +11,9 @@ namespace graft::engine {
 
 struct HostTree; // host_tree_gpu.cuh
 
+/// Error(internal): of one computation, so many repeats that each must have found a buffer to enlarge. `what` repeats.
+void check_repeats(int repeat, const char* what);
+
 class Repair {
   public:
     Repair();

@@ -88,7 +88,8 @@ void RanksConductor::exchange_box(comm::Communicator& comm, const Job& job) {
         for (const comm::Incoming& message : incoming) {
             Message one{message.from, 0, nullptr};
             std::memcpy(&one.count, message.data, sizeof one.count);
-            arriving.push_back(one), counts.push_back(one.count);
+            arriving.push_back(one);
+            counts.push_back(one.count);
             bytes += one.count * item;
         }
         call(job.table.receive, job.engine, bytes, on_device, &room_);

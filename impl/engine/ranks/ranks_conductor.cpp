@@ -97,8 +97,8 @@ RankFrame RanksConductor::agree_on_charges(comm::Communicator& comm, const Job& 
 void RanksConductor::begin(comm::Communicator& comm, const Job& job) {
     RankFrame frame = agree_on_charges(comm, job);
     if (frame.all_particles > 0) {
-        const particles::KeyRange root =
-            essential::find_root(comm, job.settings, settings::TreeScope::local, facts_.corners, [](const particles::KeyRange&) {});
+        const particles::KeyRange root = essential::find_root(comm, job.settings, settings::TreeScope::local, facts_.corners,
+                                                              [](const particles::KeyRange&) {});
         frame.has_box = !job.settings.has_box && root.root_edge > smallest_box;
         for (int a = 0; a < 3; ++a) {
             frame.lower[a] = -facts_.corners[a];
@@ -184,12 +184,14 @@ void RanksConductor::start(comm::Communicator& comm, const Job& job, essential::
     });
     comm::sparse_exchange(comm, outgoing, headers_, incoming);
     comm.together([&] {
-        arrivals_.clear(), senders_.clear();
+        arrivals_.clear();
+        senders_.clear();
         int64_t bytes = 0;
         for (const comm::Incoming& message : incoming) {
             RankArrival arrival{{}, bytes};
             std::memcpy(&arrival.header, message.data, sizeof arrival.header);
-            arrivals_.push_back(arrival), senders_.push_back(message.from);
+            arrivals_.push_back(arrival);
+            senders_.push_back(message.from);
             bytes += essential::message_bytes(shape_, arrival.header);
         }
         call(job.table.receive, job.engine, bytes, on_device, &room_);

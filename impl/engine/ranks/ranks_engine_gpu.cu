@@ -13,7 +13,6 @@ namespace graft::engine {
 
 namespace {
 
-constexpr int most_repeats = 64;
 constexpr int least_patches = 512; // nodes of the level that the own particles are covered by
 
 template <typename T>
@@ -138,9 +137,7 @@ void DeviceRanks::build(const RankFrame& frame, essential::RankShape& shape) {
             repair_.raise_bad_value(s_, status);
         if (status.stop == backend::go)
             break;
-        if (repeat == most_repeats)
-            core::fail(core::Status::internal,
-                       "the GPU's tree still asks for larger buffers after %d repeats", repeat);
+        check_repeats(repeat, "tree");
         repair_.repair(s_, status);
         c.queue.clear_status();
     }
@@ -426,9 +423,7 @@ void DeviceRanks::evaluate_all(RankOutcome& outcome) {
             outcome.needs_double = 1;
             return;
         }
-        if (repeat == most_repeats)
-            core::fail(core::Status::internal,
-                       "the GPU computation still asks for larger buffers after %d repeats", repeat);
+        check_repeats(repeat, "computation");
         repair_.repair(s_, status);
         c.queue.clear_status();
         evaluate_own();

@@ -136,24 +136,24 @@ __global__ void open_kernel(const essential::OwnNodes own, const lists::Target* 
         essential::open_node(own, boxes, count, static_cast<int32_t>(k), to);
 }
 
-__global__ void put_nodes_kernel(const essential::OwnNodes own, const essential::RankShape shape, const essential::Extraction from,
-                                 int32_t nodes, const essential::RankSections to) {
+__global__ void put_nodes_kernel(const essential::OwnNodes own, const essential::RankShape shape,
+                                 const essential::Extraction from, int32_t nodes, const essential::RankSections to) {
     const int64_t k = int64_t{blockIdx.x} * threads + threadIdx.x;
     if (k < nodes && from.sent[k] != 0)
         essential::put_node(own, shape, from, static_cast<int32_t>(k), to);
 }
 
 /// A warp a node.
-__global__ void put_particles_kernel(const essential::OwnNodes own, const essential::RankShape shape, const essential::Extraction from,
-                                     int32_t nodes, const essential::RankSections to) {
+__global__ void put_particles_kernel(const essential::OwnNodes own, const essential::RankShape shape,
+                                     const essential::Extraction from, int32_t nodes, const essential::RankSections to) {
     const int64_t k = int64_t{blockIdx.x} * (threads / 32) + threadIdx.x / 32;
     const int32_t count = k < nodes ? from.wanted[k] : 0;
     for (int32_t i = static_cast<int32_t>(threadIdx.x % 32); i < count; i += 32)
         essential::put_particle(own, shape, from, static_cast<int32_t>(k), i, to);
 }
 
-__global__ void take_nodes_kernel(const essential::RankSections from, const essential::RankShape shape, const essential::RankPlace place,
-                                  int64_t nodes, const essential::RemoteNodes to) {
+__global__ void take_nodes_kernel(const essential::RankSections from, const essential::RankShape shape,
+                                  const essential::RankPlace place, int64_t nodes, const essential::RemoteNodes to) {
     const int64_t j = int64_t{blockIdx.x} * threads + threadIdx.x;
     if (j < nodes)
         essential::take_node(from, shape, place, static_cast<int32_t>(j), to);
@@ -227,8 +227,8 @@ void open_level(backend::Queue& queue, const essential::OwnNodes& own, const lis
     ++queue.launches;
 }
 
-void put_nodes(backend::Queue& queue, const essential::OwnNodes& own, const essential::RankShape& shape, const essential::Extraction& from,
-               int32_t nodes, const essential::RankSections& to) {
+void put_nodes(backend::Queue& queue, const essential::OwnNodes& own, const essential::RankShape& shape,
+               const essential::Extraction& from, int32_t nodes, const essential::RankSections& to) {
     put_nodes_kernel<<<backend::blocks_for(nodes, threads), threads, 0, queue.stream()>>>(own, shape, from,
                                                                                           nodes, to);
     GRAFT_CUDA_LAUNCHED("packing of nodes");

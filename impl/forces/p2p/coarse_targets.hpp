@@ -14,8 +14,8 @@ namespace graft::forces {
 /// them at a time); `shift`: of an image of the targets; `length`: the one softening length; `sources`: how many act on
 /// a target, about.
 template <typename HasClose>
-bool is_coarse(const Frame& frame, const lists::TargetSet& set, const lists::Group& block,
-               const geometry::Vec3& shift, const PairVariant& variant, double length, int64_t sources, const HasClose& has_close) {
+bool is_coarse(const Frame& frame, const lists::TargetSet& set, const lists::Group& block, const geometry::Vec3& shift,
+               const PairVariant& variant, double length, int64_t sources, const HasClose& has_close) {
     const bool softened = variant.softening != Softening::none,
                one_plummer = variant.softening == Softening::plummer && !variant.per_particle;
     CloseTargets targets(frame_resolution / frame.scale);

@@ -84,7 +84,8 @@ class DevicesSide : public NearSide {
     void begin(const NearSums& given, void* stream) override {
         NearSums sums = given;
         for (size_t c = 0; c < most_components; ++c) {
-            read_on_host(sums.charge[c], stream), read_on_host(sums.potential[c], stream);
+            read_on_host(sums.charge[c], stream);
+            read_on_host(sums.potential[c], stream);
             for (particles::ArrayView& axis : sums.gradient[c])
                 read_on_host(axis, stream);
         }
@@ -96,9 +97,10 @@ class DevicesSide : public NearSide {
             return table_.sum(share.plan.get(), &outputs, &error);
         };
         try {
-            if (any_on_device(sums))
-                each(send), each(sum);
-            else // one works while the next one's charges are packed
+            if (any_on_device(sums)) {
+                each(send);
+                each(sum);
+            } else // one works while the next one's charges are packed
                 each([&](const Share& share, backend::DeviceError& error) {
                     const int32_t status = send(share, error);
                     return status != 0 ? status : sum(share, error);

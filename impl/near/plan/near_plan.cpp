@@ -4,6 +4,7 @@
 
 #include "backend/gpu_library.hpp"
 #include "core/timer.hpp"
+#include "near/box_frame.hpp"
 #include "near/plan/near_table.hpp"
 #include "near/near_units.hpp"
 #include "near/plan/plan_side.hpp"
@@ -135,8 +136,7 @@ void check_kernel(const KernelOptions& kernel, Precision precision) {
 void check_sums(const Sums& sums) {
     const int32_t kernel = static_cast<int32_t>(sums.kernel.kernel);
     const int32_t precision = static_cast<int32_t>(sums.precision);
-    if (sums.dimension != 2 && sums.dimension != 3)
-        fail(Status::argument, "near field: dimension is %d; expected 2 or 3", sums.dimension);
+    check_dimension(sums.dimension);
     if (kernel < 0 || kernel > static_cast<int32_t>(Kernel::table))
         fail(Status::argument, "near field: kernel is %d; expected 0 (laplace) to 4 (table)", kernel);
     if (precision < 0 || precision > static_cast<int32_t>(Precision::fp64))

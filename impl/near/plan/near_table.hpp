@@ -5,8 +5,8 @@
 // begin() enqueues and returns; end() waits, and only then host outputs are written. Host arrays go through
 // page-locked memory; device arrays with stride 1 and the plan's type are taken as they are, others are
 // gathered by the device. Sums that are no finite numbers are Error(value) of end(), and nothing is written but
-// device arrays that were taken as they are. Points and charges are brought into units of the plan's own (near_units.hpp). The second
-// execution of a plan allocates nothing. Calls of one plan come from one thread.
+// device arrays that were taken as they are. Points and charges are brought into units of the plan's own (near_units.hpp). The
+// second execution of a plan allocates nothing. Calls of one plan come from one thread.
 #pragma once
 
 #include "backend/gpu_library.hpp"

@@ -175,7 +175,8 @@ std::vector<double> find_errors(const ForceBench& bench, core::Memory& memory, C
     const std::vector<int64_t> targets = choose_targets(bench);
     const auto count = static_cast<int64_t>(targets.size());
     Columns at(memory, ElementType::f64, count, 3), exact(memory, ElementType::f64, count, 3);
-    at.make_on_host(), exact.make_on_host();
+    at.make_on_host();
+    exact.make_on_host();
     for (int64_t k = 0; k < count; ++k)
         for (int axis = 0; axis < 3; ++axis)
             at.set(axis, k, points.get(axis, targets[static_cast<size_t>(k)]));
@@ -229,7 +230,8 @@ std::vector<double> find_errors(const ForceBench& bench, core::Memory& memory, C
 
 void fill_on_host(const ForceBench& bench, core::Memory& memory, Columns& points, Columns& field,
                   int columns) {
-    points.make_on_host(), field.make_on_host();
+    points.make_on_host();
+    field.make_on_host();
     const backend::Executor executor{memory, backend::resolve_threads(0)};
     executor.for_each(bench.n, [&](int64_t i) {
         double p[3];
@@ -246,7 +248,8 @@ void fill_on_host(const ForceBench& bench, core::Memory& memory, Columns& points
 void fill_on_device(const ForceBench& bench, Columns& points, Columns& field) {
     const backend::CudaTable& cuda = bench_cuda();
     const int32_t ordinal = std::max(bench.settings.device.device, 0);
-    points.make_on_device(cuda, ordinal), field.make_on_device(cuda, ordinal);
+    points.make_on_device(cuda, ordinal);
+    field.make_on_device(cuda, ordinal);
     const CloudRequest request{bench.n, bench.seed, static_cast<int32_t>(bench.cloud),
                                         bench.type == ElementType::f64 ? 1 : 0};
     backend::DeviceError error;

@@ -95,8 +95,8 @@ model::Machine calibrate(const Calibration& calibration, CalibrationReport& repo
     model::Machine machine;
     if (calibration.gpu_needed)
         (void)bench_cuda(); // before anything that takes time
-    const bool gpu =
-        calibration.gpu_needed || (calibration.gpu_wanted && backend::find_cuda(&report.left_out, backend::GpuLibrary::study) != nullptr);
+    const bool gpu = calibration.gpu_needed ||
+                     (calibration.gpu_wanted && backend::find_cuda(&report.left_out, backend::GpuLibrary::study) != nullptr);
     const int threads = backend::resolve_threads(calibration.threads);
     calibrate_rates(machine, calibration, threads, gpu, report.parts);
     calibrate_near_apart(machine, calibration, threads, gpu, report.parts);

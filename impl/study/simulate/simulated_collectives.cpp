@@ -2,6 +2,7 @@
 // What a collective does once all its ranks are there: the data moves, the clocks too.
 #include "study/simulate/simulated_state.hpp"
 
+#include "comm/rank_range.hpp"
 #include "core/error.hpp"
 
 #include <graft/types.h>
@@ -79,7 +80,7 @@ int64_t reduce_any(const Calls& calls) {
     case GRAFT_U64:
         return reduce<uint64_t>(calls);
     default:
-        core::fail(Status::argument, "allreduce: type %d is none of F64, I32, I64, U64", calls[0]->dtype);
+        comm::refuse_type(calls[0]->dtype);
     }
 }
 

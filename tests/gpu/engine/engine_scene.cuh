@@ -211,8 +211,8 @@ class Call {
             outputs.energy.data += 48;
         }
         outputs.force = wish.force;
-        for (ArrayView* output : {&outputs.acceleration[0], &outputs.acceleration[1], &outputs.acceleration[2], &outputs.potential,
-                                  &outputs.virial, &outputs.energy})
+        for (ArrayView* output : {&outputs.acceleration[0], &outputs.acceleration[1], &outputs.acceleration[2],
+                                  &outputs.potential, &outputs.virial, &outputs.energy})
             output->add = wish.add;
         if (wish.points != nullptr)
             take_points(*wish.points, layout, space);

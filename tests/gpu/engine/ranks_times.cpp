@@ -6,7 +6,7 @@
 // waiting in communication, and a line a rank on stderr with all of it. Every rank has its share of the
 // cores. Exit status 77: no GPU.
 #include "backend/gpu_library.hpp"
-#include "comm/threads.hpp"
+#include "thread_ranks.hpp"
 #include "core/timer.hpp"
 #include "engine/solver.hpp"
 #include "ranks/ranks.hpp"

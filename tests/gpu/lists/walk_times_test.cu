@@ -3,8 +3,6 @@
 // gpu_lists --gtest_also_run_disabled_tests --gtest_filter='*Times*'
 #include "plummer_scene.cuh"
 
-#include "lists/lists_runs_gpu.cuh"
-
 #include <cstdio>
 
 namespace graft::test {
@@ -45,28 +43,9 @@ class WalkTimes : public ListsTest {
                         static_cast<long long>(nodes.back()));
         }
         std::fflush(stdout);
-        build(DeviceWalk::warp_per_group);
-        measure_runs(entries);
         const double targets_s =
             median_time_s(*queue, [&] { maker->set_all(*queue, *tree, group, *targets); });
         std::printf("  targets: %.3f ms\n", targets_s * 1e3);
-    }
-    void measure_runs(int64_t) {
-        lists::DeviceRuns runs(*memory);
-        const int64_t groups = get(targets->group_count.data(), 1)[0];
-        const auto measure_one = [&](const char* name, int64_t entries, const auto& encode) {
-            const double time_s = median_time_s(*queue, encode);
-            int64_t made = groups;
-            for (const int32_t count : get(runs.count.data(), groups))
-                made += count;
-            std::printf("  runs of %s: %.3f ms, %lld entries in %lld runs: %.3g bytes instead of %.3g\n",
-                        name, time_s * 1e3, static_cast<long long>(entries), static_cast<long long>(made),
-                        8.0 * static_cast<double>(made), 4.0 * static_cast<double>(entries));
-        };
-        measure_one("sources", lists->leaves.size(),
-                    [&] { lists::encode_runs(*queue, *tree, *targets, *lists, runs); });
-        measure_one("nodes", lists->nodes.size(),
-                    [&] { lists::encode_node_runs(*queue, *tree, *targets, *lists, runs); });
     }
 };
 

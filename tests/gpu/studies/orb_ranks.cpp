@@ -4,7 +4,7 @@
 // --parts, --ranks, --threads (of each rank), --cpu, --weights, --repeats. One line of JSON.
 #include "study.hpp"
 
-#include "comm/threads.hpp"
+#include "thread_ranks.hpp"
 #include "decompose/decompose.hpp"
 
 #include <algorithm>

@@ -11,7 +11,8 @@ import tempfile
 import lammps
 import numpy
 
-sys.path.insert(0, os.environ.get("GRAFT_LAMMPS_PYTHON", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "adapters", "lammps")))
+sys.path.insert(0, os.environ.get("GRAFT_LAMMPS_PYTHON",
+                                  os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "adapters", "lammps")))
 import graft_lammps  # noqa: E402, F401  (the adapter's module, which is what is tested)
 
 

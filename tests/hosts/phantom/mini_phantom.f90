@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! A Phantom in small, 3: derivs, energies and evolution in Phantom's order, with the two calls that phantom.patch adds, or a direct
-! sum in their place, and Phantom's own check of the energy. Runs Evrard's collapse (Evrard 1988): a cold gas sphere, rho ~ 1/r.
+! A Phantom in small, 3: derivs, energies and evolution in Phantom's order, with the two calls that phantom.patch adds, or a
+! direct sum in their place, and Phantom's own check of the energy. Runs Evrard's collapse (Evrard 1988): a cold gas sphere, rho ~
+! 1/r.
 module run
     use part
     use sph, only: densityiterate, force
@@ -66,8 +67,8 @@ contains
         dtnew = min(dtforce, dtcourant)
     end subroutine derivs
 
-    ! Force and potential of a softened pair over its masses: of the cubic spline with support h (Springel 2005, eq. 4 and appendix,
-    ! which is Price & Monaghan 2007, appendix A, with h = 2 h of theirs), integrated here from the density kernel.
+    ! Force and potential of a softened pair over its masses: of the cubic spline with support h (Springel 2005, eq. 4 and
+    ! appendix, which is Price & Monaghan 2007, appendix A, with h = 2 h of theirs), integrated here from the density kernel.
     pure subroutine softened(r, h, pull, phi)
         real, intent(in) :: r, h
         real, intent(out) :: pull, phi

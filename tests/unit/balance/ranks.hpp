@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/executor.hpp"
-#include "comm/threads.hpp"
+#include "thread_ranks.hpp"
 #include "core/memory.hpp"
 
 #include <gtest/gtest.h>

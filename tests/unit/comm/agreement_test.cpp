@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One error on all ranks: what together(), agree() and guarded() promise.
-#include "comm/threads.hpp"
+#include "thread_ranks.hpp"
 
 #include <gtest/gtest.h>
 

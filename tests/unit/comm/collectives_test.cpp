@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Prefix sums and pieces over ranks against loops over all ranks.
 #include "comm/collectives.hpp"
-#include "comm/threads.hpp"
+#include "thread_ranks.hpp"
 
 #include <gtest/gtest.h>
 

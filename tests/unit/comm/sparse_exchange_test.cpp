@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages that nobody expects, against a table of all messages that every rank can work out by itself.
 #include "comm/sparse_exchange.hpp"
-#include "comm/threads.hpp"
+#include "thread_ranks.hpp"
 
 #include <gtest/gtest.h>
 

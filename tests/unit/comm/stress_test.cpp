@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Many ranks, random messages of random sizes between collectives and parts: everything arrives, once,
 // intact.
-#include "comm/threads.hpp"
+#include "thread_ranks.hpp"
 
 #include <gtest/gtest.h>
 

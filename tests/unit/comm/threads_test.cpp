@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Threads as ranks: every collective and message against what it must be, computed without communication.
-#include "comm/threads.hpp"
+#include "thread_ranks.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // The level-synchronous ORB against a full sort of every cell, for all finders, one rank and many.
 #include "orb_oracle.hpp"
 
-#include "comm/threads.hpp"
+#include "thread_ranks.hpp"
 #include "core/error.hpp"
 
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 
 #include "orb_oracle.hpp"
 
-#include "comm/threads.hpp"
+#include "thread_ranks.hpp"
 #include "core/error.hpp"
 
 #include <gtest/gtest.h>

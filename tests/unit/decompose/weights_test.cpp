@@ -2,7 +2,7 @@
 // Weights as integers: their ratios, their limits, and sums over ranks that pass 64 bits.
 #include "decompose/weights.hpp"
 
-#include "comm/threads.hpp"
+#include "thread_ranks.hpp"
 #include "core/memory.hpp"
 
 #include <gtest/gtest.h>

@@ -72,7 +72,8 @@ TEST(Coarse, BlocksThatStraddleFarClumpsKeepTheirDigits) {
     for (const double apart : {1e6, 1e14, 1e30})
         for (const size_t n : {13, 300}) // one block; some, of which one may straddle
             for (const settings::Precision precision : {settings::Precision::fp32, settings::Precision::mixed})
-                for (const settings::Softening softening : {settings::Softening::none, settings::Softening::plummer, settings::Softening::spline}) {
+                for (const settings::Softening softening :
+                     {settings::Softening::none, settings::Softening::plummer, settings::Softening::spline}) {
                     Bodies bodies(n, 4);
                     for (size_t i = 0; i < n; i += 2)
                         bodies.x[0][i] += apart;

@@ -56,7 +56,8 @@ TEST(HigherOrders, TheErrorIsWhatIsAskedFor) {
         const Results exact = exact_of(cloud);
         for (const int order : {5, 6, 8, 10, 12})
             for (const double accuracy : {1e-4, 1e-6, 1e-9}) {
-                SCOPED_TRACE(::testing::Message() << "cloud " << &cloud - clouds << " order " << order << " accuracy " << accuracy);
+                SCOPED_TRACE(::testing::Message()
+                             << "cloud " << &cloud - clouds << " order " << order << " accuracy " << accuracy);
                 settings::Settings settings = in_double();
                 settings.order = order, settings.accuracy = accuracy;
                 Choice twice;

@@ -117,7 +117,8 @@ TEST(Local, PrecisionsAccuraciesSofteningAndTrees) {
         expect_as_good(with_local, of(input.cloud, off), input.exact, most);
     };
     settings::Settings settings = with(settings::Local::off);
-    for (const settings::Precision precision : {settings::Precision::fp32, settings::Precision::mixed, settings::Precision::fp64}) {
+    for (const settings::Precision precision :
+         {settings::Precision::fp32, settings::Precision::mixed, settings::Precision::fp64}) {
         settings.precision = precision;
         compare(settings);
     }

@@ -80,7 +80,8 @@ TEST_P(Accuracy, IsThatOfOneRank) {
 }
 
 INSTANTIATE_TEST_SUITE_P(With, Accuracy,
-                         ::testing::Combine(::testing::Values(settings::MacType::edge, settings::MacType::box, settings::MacType::error),
+                         ::testing::Combine(::testing::Values(settings::MacType::edge, settings::MacType::box,
+                                                              settings::MacType::error),
                                             ::testing::Values(tree::TreeType::octree, tree::TreeType::orb)));
 
 TEST(Ranks, ScatteredParticlesGetGoodForcesAndTheLogSaysWhatItCosts) {

@@ -194,7 +194,8 @@ std::vector<Scene> scenes() {
 TEST(Strays, EveryOrderPrecisionAndTreeIsRight) {
     for (Scene& scene : scenes())
         for (int order = 0; order <= 4; ++order)
-            for (const settings::Precision precision : {settings::Precision::fp32, settings::Precision::mixed, settings::Precision::fp64})
+            for (const settings::Precision precision :
+                 {settings::Precision::fp32, settings::Precision::mixed, settings::Precision::fp64})
                 for (const tree::TreeType type : {tree::TreeType::octree, tree::TreeType::orb}) {
                     Wanted wanted;
                     wanted.settings.order = order, wanted.settings.precision = precision;
@@ -231,7 +232,8 @@ TEST(Strays, TheFieldAtPointsNearAndFarIsRight) {
 
 TEST(Strays, MethodDirectIsRight) {
     for (Scene& scene : scenes())
-        for (const settings::Precision precision : {settings::Precision::fp32, settings::Precision::mixed, settings::Precision::fp64}) {
+        for (const settings::Precision precision :
+             {settings::Precision::fp32, settings::Precision::mixed, settings::Precision::fp64}) {
             Wanted wanted;
             wanted.settings.method = settings::Method::direct, wanted.settings.precision = precision, wanted.step = 41;
             expect_right(scene.bodies, wanted, scene.name);
@@ -242,7 +244,8 @@ TEST(LongSoftening, FieldsAreThoseOfDouble) {
     for (const bool both_signs : {false, true})
         for (const settings::Softening kind : {settings::Softening::plummer, settings::Softening::spline})
             for (const double length : {1e6, 1e8, 1e13, 1e16, 1e20, 1e30, 1e45, 1e80})
-                for (const settings::Precision precision : {settings::Precision::fp32, settings::Precision::mixed, settings::Precision::fp64})
+                for (const settings::Precision precision :
+                     {settings::Precision::fp32, settings::Precision::mixed, settings::Precision::fp64})
                     for (const int order : {0, 1, 2, 4})
                         for (const settings::Method method : {settings::Method::tree, settings::Method::direct}) {
                             if (method == settings::Method::direct && order > 0)

@@ -24,6 +24,22 @@ Cell cell_of_morton(uint64_t key, int dimension) {
     return cell;
 }
 
+/// The inverse of hilbert_from_morton: its table read backwards.
+template <int dimension>
+uint64_t inverse(uint64_t key) {
+    auto table = hilbert_detail::tables<dimension>.from_morton;
+    for (size_t state = 0; state < table.size(); ++state)
+        for (size_t corner = 0; corner < table[state].size(); ++corner) {
+            const hilbert_detail::Step step = hilbert_detail::tables<dimension>.from_morton[state][corner];
+            table[state][step.digit] = {static_cast<uint8_t>(corner), step.state};
+        }
+    return hilbert_detail::walk<dimension>(table, key);
+}
+
+uint64_t morton_from_hilbert(uint64_t key, int dimension) {
+    return dimension == 3 ? inverse<3>(key) : inverse<2>(key);
+}
+
 Cell cell_of_hilbert(uint64_t key, int dimension) {
     return cell_of_morton(morton_from_hilbert(key, dimension), dimension);
 }

@@ -58,8 +58,10 @@ TEST(PeriodicCells, KeepTheAccuracyAtEveryOrder) {
 
 TEST(PeriodicCells, InEveryPrecisionAndWithSoftening) {
     const Cloud cloud = heaps(tilted, 6000, false);
-    for (const settings::Softening softening : {settings::Softening::none, settings::Softening::plummer, settings::Softening::spline})
-        for (const settings::Precision precision : {settings::Precision::fp32, settings::Precision::mixed, settings::Precision::fp64}) {
+    for (const settings::Softening softening :
+         {settings::Softening::none, settings::Softening::plummer, settings::Softening::spline})
+        for (const settings::Precision precision :
+             {settings::Precision::fp32, settings::Precision::mixed, settings::Precision::fp64}) {
             settings::Settings s = cell_settings(tilted, 3, 1e-4, precision);
             s.softening = softening, s.softening_length = softening == settings::Softening::none ? 0 : 0.01;
             const Results expected = all_pairs(cloud, s), r = compute_periodic(cloud, s);

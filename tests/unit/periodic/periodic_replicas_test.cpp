@@ -10,7 +10,8 @@ namespace {
 const PeriodicBox straight{{1, 1, 1}}, tilted{{1, 1.2, 0.8}, {-2, 3, 0}, {0.3, -0.2, 0.4}},
     flat{{1, 1.5, 0.6}};
 
-settings::Settings replica_settings(const PeriodicBox& box, settings::Method method = settings::Method::tree, double accuracy = 1e-6) {
+settings::Settings replica_settings(const PeriodicBox& box, settings::Method method = settings::Method::tree,
+                                    double accuracy = 1e-6) {
     settings::Settings s = periodic_settings(box, method);
     s.replicas = true, s.ewald_accuracy = accuracy;
     return s;

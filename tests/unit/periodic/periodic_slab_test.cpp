@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Slabs: images along two axes, none along the third, against the two-dimensional Ewald sum.
 #include "periodic_scene.hpp"
-#include "reference/slab_sum.hpp"
+#include "slab_sum.hpp"
 
 namespace graft::engine::testing {
 namespace {
@@ -127,7 +127,8 @@ TEST_P(Slab, AccuraciesAskedForAreKept) {
         }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Slab, ::testing::Values(settings::Method::direct, settings::Method::tree, settings::Method::reference),
+INSTANTIATE_TEST_SUITE_P(Of, Slab,
+                         ::testing::Values(settings::Method::direct, settings::Method::tree, settings::Method::reference),
                          [](const auto& info) {
                              return info.param == settings::Method::direct ? "direct"
                                     : info.param == settings::Method::tree ? "tree"

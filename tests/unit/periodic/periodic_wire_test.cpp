@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Wires: images along one axis, none along the others, against the images one by one.
 #include "periodic_scene.hpp"
-#include "reference/wire_sum.hpp"
+#include "wire_sum.hpp"
 
 #include <array>
 
@@ -171,7 +171,8 @@ TEST(Wires, CellsAndBothTreeScopesOverRanks) {
         }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Wire, ::testing::Values(settings::Method::direct, settings::Method::tree, settings::Method::reference),
+INSTANTIATE_TEST_SUITE_P(Of, Wire,
+                         ::testing::Values(settings::Method::direct, settings::Method::tree, settings::Method::reference),
                          [](const auto& info) {
                              return info.param == settings::Method::direct ? "direct"
                                     : info.param == settings::Method::tree ? "tree"

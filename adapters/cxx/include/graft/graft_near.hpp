@@ -6,7 +6,8 @@
 //     graft::NearPlan plan(context, field);
 //     plan.execute(graft::NearSums().charges(q).potentials(phi)); // again and again
 //
-// A sum is added to what stands there by potentials(add(phi)). What everything means stands with graft_near_field and near_field_create (graft/types.h, graft/api.h).
+// A sum is added to what stands there by potentials(add(phi)). What everything means stands with graft_near_field and
+// near_field_create (graft/types.h, graft/api.h).
 #ifndef GRAFT_NEAR_HPP
 #define GRAFT_NEAR_HPP
 

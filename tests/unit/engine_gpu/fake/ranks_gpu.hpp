@@ -3,7 +3,7 @@
 // memory and library of their own, behind the table that GPUs have.
 #pragma once
 
-#include "comm/threads.hpp"
+#include "thread_ranks.hpp"
 #include "engine/buffer_tuning.hpp"
 #include "engine/gpu/force_table.hpp"
 #include "engine/ranks/ranks_engine.hpp"

@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The oracle of slabs, see slab_sum.hpp.
-#include "reference/slab_sum.hpp"
+// The oracle of slabs (images along two axes): the two-dimensional Ewald sum in long double, plainly.
+//
+// No vacuum, no correction: it shares neither code nor formula with what it judges. Units and signs as in
+// direct_sum.hpp; a target that is a source feels its own images and not itself. Layers act on each other by
+// -2 pi |z| / A, whatever their net charge. Source: Parry 1975 (Surface Science 49, 433; 54, 195), as in de
+// Leeuw & Perram 1979.
+#pragma once
 
 #include "reference/pair_loop.hpp"
 
 #include <cmath>
 
 namespace graft::reference {
-namespace {
 
-constexpr Real pi = 3.14159265358979323846264338327950288L;
-constexpr Real enough = 6.6L; // erfc = 1e-20
+namespace slab_detail {
+
+inline constexpr Real pi = 3.14159265358979323846264338327950288L;
+inline constexpr Real enough = 6.6L; // erfc = 1e-20
 
 struct Plane {
     Real edge[2][2], dual[2][2], area, alpha;
     int images[2], waves[2];
 };
 
-Plane plane_of(const double (&a)[2], const double (&b)[2]) {
+inline Plane plane_of(const double (&a)[2], const double (&b)[2]) {
     Plane p{{{a[0], a[1]}, {b[0], b[1]}}, {}, 0, 0, {}, {}};
     const Real cross = p.edge[0][0] * p.edge[1][1] - p.edge[0][1] * p.edge[1][0];
     p.area = std::abs(cross);
@@ -36,7 +42,7 @@ Plane plane_of(const double (&a)[2], const double (&b)[2]) {
 }
 
 /// Images of a source at distance (x, y, z) = target - source.
-void add_images(const Plane& p, Real q, Real x, Real y, Real z, LongSum& sum) {
+inline void add_images(const Plane& p, Real q, Real x, Real y, Real z, LongSum& sum) {
     const Real fraction[2] = {p.dual[0][0] * x + p.dual[0][1] * y, p.dual[1][0] * x + p.dual[1][1] * y};
     for (int i = -p.images[0]; i <= p.images[0]; ++i)
         for (int j = -p.images[1]; j <= p.images[1]; ++j) {
@@ -58,7 +64,7 @@ void add_images(const Plane& p, Real q, Real x, Real y, Real z, LongSum& sum) {
         }
 }
 
-void add_waves(const Plane& p, Real q, Real x, Real y, Real z, LongSum& sum) {
+inline void add_waves(const Plane& p, Real q, Real x, Real y, Real z, LongSum& sum) {
     for (int i = -p.waves[0]; i <= p.waves[0]; ++i)
         for (int j = -p.waves[1]; j <= p.waves[1]; ++j) {
             const Real kx =
@@ -83,10 +89,13 @@ void add_waves(const Plane& p, Real q, Real x, Real y, Real z, LongSum& sum) {
     sum.z -= q * 2 * pi / p.area * std::erf(u);
 }
 
-} // namespace
+} // namespace slab_detail
 
-void slab_sum(const double (&a)[2], const double (&b)[2], const Points& sources, const double* charge,
+/// Overwrites `field` at the targets; a[2] and b[2] are the edge vectors in the x y plane, z is the open
+/// axis. Any thread count gives the same bits. Cost: about sources * targets * 1e3. Throws std::bad_alloc.
+inline void slab_sum(const double (&a)[2], const double (&b)[2], const Points& sources, const double* charge,
               const Points& targets, int threads, const Field& field) {
+    using namespace slab_detail;
     const Plane plane = plane_of(a, b);
     sum_pairs(sources, charge, targets, threads, field, [&](Real q, Real x, Real y, Real z, LongSum& sum) {
         add_images(plane, q, x, y, z, sum);
