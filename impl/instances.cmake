@@ -41,8 +41,8 @@ foreach(dimension 2 3)
 endforeach()
 foreach(real float double)
     graft_gpu_instance(gpu_instances decompose/cut_count_${real} decompose/orb/gpu/cut_count_gpu.cuh decompose
-        "template void orb_count<${real}>(backend::Queue&, const OrbGround<${real}>&, int, int);
-template void orb_count_again<${real}>(backend::Queue&, const OrbGround<${real}>&, int, int);")
+        "template void orb_count<${real}>(backend::Queue&, const OrbView<${real}>&, int, int);
+template void orb_count_again<${real}>(backend::Queue&, const OrbView<${real}>&, int, int);")
 endforeach()
 set(view "backend::Queue&, const EvaluationView&, const UnitView&")
 foreach(potential false true)

@@ -154,8 +154,8 @@ struct Change {
 };
 
 /// Collective. Owners of the candidates that ended in another part than the plain one.
-void tell_homes(comm::Communicator& comm, core::Memory& memory, const std::vector<Candidate>& candidates,
-                core::Buffer<int32_t>& owner) {
+void tell_owners(comm::Communicator& comm, core::Memory& memory, const std::vector<Candidate>& candidates,
+                 core::Buffer<int32_t>& owner) {
     Shares to(memory), from(memory);
     core::Buffer<Change> send(memory, "swaps"), received(memory, "swaps");
     comm.together([&] {
@@ -204,7 +204,7 @@ FuzzyReport swap_across_cuts(comm::Communicator& comm, const backend::Executor& 
     std::unique_ptr<Swapper> swapper;
     comm.together([&] { swapper = std::make_unique<Swapper>(comm, executor.memory, limits); });
     swapper->run(own);
-    tell_homes(comm, executor.memory, own.candidates, owner);
+    tell_owners(comm, executor.memory, own.candidates, owner);
     return count_swaps(comm, own.candidates, future.box);
 }
 

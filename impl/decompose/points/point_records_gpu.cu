@@ -23,7 +23,7 @@ struct KeyFrames {
 };
 
 __global__ void make_records(DevicePlaces places, int dimension, KeyFrames frames, int64_t n,
-                             DeviceShelf shelf) {
+                             DeviceRecordArrays arrays) {
     const int64_t i = int64_t{blockIdx.x} * threads + threadIdx.x;
     if (i >= n)
         return;
@@ -31,9 +31,9 @@ __global__ void make_records(DevicePlaces places, int dimension, KeyFrames frame
         const KeyFrame& frame = frames.axis[axis];
         const double offset = places.at(axis, static_cast<uint32_t>(i)) * 0.5 - frame.half_origin;
         const double magic = 4503599627370496.0; // its sum with a number below 2^32 ends in that number
-        shelf.keys(axis)[i] = static_cast<uint32_t>(__double_as_longlong(offset * frame.scale + magic));
+        arrays.keys(axis)[i] = static_cast<uint32_t>(__double_as_longlong(offset * frame.scale + magic));
     }
-    shelf.index[i] = static_cast<uint32_t>(i);
+    arrays.index[i] = static_cast<uint32_t>(i);
 }
 
 /// In place: bits of costs to weights.
@@ -71,7 +71,7 @@ RecordsEngine::RecordsEngine(int device)
     GRAFT_CUDA(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
 }
 
-DeviceShelf RecordsEngine::shelf(int side) const {
+DeviceRecordArrays RecordsEngine::arrays(int side) const {
     return {{key[side][0].data(), key[side][1].data(), key[side][2].data()},
             index[side].data(),
             weighted ? weight[side].data() : nullptr};
@@ -130,7 +130,7 @@ void RecordsEngine::start(const RecordsStart& start) {
         GRAFT_CUDA_LAUNCHED("make_weights");
     }
     make_records<<<blocks, threads, 0, queue.stream()>>>(
-        places(), dimension, KeyFrames{{start.frame[0], start.frame[1], start.frame[2]}}, n, shelf(0));
+        places(), dimension, KeyFrames{{start.frame[0], start.frame[1], start.frame[2]}}, n, arrays(0));
     GRAFT_CUDA_LAUNCHED("make_records");
     queue.wait();
 }
@@ -181,7 +181,7 @@ int32_t sample(void* records, int32_t side, const RecordsCell* cells, int64_t co
 }
 
 int32_t sweep(void* records, int32_t side, const RecordsCell* cells, int64_t count, int64_t counters,
-              Tally* out, backend::DeviceError* error) {
+              RecordSum* out, backend::DeviceError* error) {
     return with_engine(records, error,
                        [&](RecordsEngine& engine) { engine.sweep(side, cells, count, counters, out); });
 }
