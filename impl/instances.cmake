@@ -44,7 +44,7 @@ foreach(real float double)
         "template void orb_count<${real}>(backend::Queue&, const OrbView<${real}>&, int, int);
 template void orb_count_again<${real}>(backend::Queue&, const OrbView<${real}>&, int, int);")
 endforeach()
-set(view "backend::Queue&, const EvaluationView&, const UnitView&")
+set(view "backend::Queue&, const EvaluationView&, const TaskView&")
 foreach(potential false true)
     graft_gpu_instance(gpu_instances forces/p2p_fast_${potential} forces/p2p/p2p_fast_gpu.cuh forces::fast_pairs
         "template void launch<false, ${potential}>(${view});

@@ -60,7 +60,7 @@ model::PaperWork fed_work(const Report& report, const DeviceReport& done, int or
 
 /// The library that has the kernels.
 backend::GpuLibrary library_for(const settings::DeviceOptions& options) {
-    const bool ours = forces::works_by_units(static_cast<forces::DeviceKernel>(options.kernel)) &&
+    const bool ours = forces::works_by_tasks(static_cast<forces::DeviceKernel>(options.kernel)) &&
                       options.direct_stage == forces::own_direct_stage;
     return ours ? backend::GpuLibrary::own : backend::GpuLibrary::study;
 }

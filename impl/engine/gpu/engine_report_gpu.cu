@@ -15,7 +15,7 @@ void DeviceForce::report_times(DeviceReport::Times& t) const {
     using Clock = DeviceClock;
     const Clock& clock = s_.c.clock;
     const bool tree = s_.c.job.is_tree();
-    const int batches = s_.room.batches();
+    const int batches = s_.capacity.batches();
     t.import = clock.between(Clock::begin, Clock::imported);
     t.tree = clock.between(Clock::imported, Clock::built);
     t.moments = clock.between(Clock::built, Clock::summed);
@@ -45,7 +45,7 @@ void DeviceForce::report_tree(DeviceReport& report) const {
     report.groups = status.groups_needed;
     report.leaf = job.settings.leaf, report.group = job.settings.group;
     report.fed = s_.evaluate.fed();
-    report.batches = s_.room.batches();
+    report.batches = s_.capacity.batches();
     report.bytes_lists = 4 * (lists.nodes.size() + lists.leaves.size()) +
                          8 * (lists.node_offset.size() + lists.leaf_offset.size());
 }

@@ -25,8 +25,8 @@ int64_t divided(int64_t n, int64_t by) {
 
 /// Parts of sources: enough to fill the device, and with long parts so many that the last blocks to finish
 /// are a small share.
-DirectCut cut_pairs(int64_t targets, int64_t sources, const DirectBlock& block) {
-    DirectCut cut{targets, sources, block.targets, divided(targets, block.targets)};
+DirectDivision divide_pairs(int64_t targets, int64_t sources, const DirectBlock& block) {
+    DirectDivision cut{targets, sources, block.targets, divided(targets, block.targets)};
     const int64_t full_blocks = full_threads / block.threads;
     const int64_t to_fill = std::min(full_blocks / cut.blocks, sources / least_part);
     const int64_t to_balance = std::min(divided(16 * full_blocks, cut.blocks), sources / long_part);
@@ -222,7 +222,7 @@ struct DeviceDirect::Work {
                                           reinterpret_cast<DirectSource<float>*>(packed.data()), input);
     }
 
-    void reserve(const DirectCut& cut, int components) {
+    void reserve(const DirectDivision& cut, int components) {
         frames.resize(cut.blocks);
         exact.resize(cut.blocks);
         boxes.resize(direct_bounds * direct_bound_blocks);
@@ -243,8 +243,8 @@ void DeviceDirect::evaluate(backend::Queue& queue, const DeviceEvaluation& how, 
     const bool best = stage == DirectStage::best;
     DirectInput input;
     input.sources = sources, input.targets = targets;
-    input.cut = cut_pairs(targets.n, sources.n,
-                          best ? direct_block(how, targets.n) : DirectBlock{targets.n, targets.n});
+    input.cut = divide_pairs(targets.n, sources.n,
+                             best ? direct_block(how, targets.n) : DirectBlock{targets.n, targets.n});
     if (!best)
         input.cut.part = std::max(least_part, sources.n), input.cut.parts = 1;
     work_->reserve(input.cut, how.pairs.potential ? 4 : 3);

@@ -13,7 +13,7 @@
 
 namespace graft::forces {
 
-struct DirectCut {
+struct DirectDivision {
     int64_t targets = 0, sources = 0;
     int64_t block = 1;  // targets a block
     int64_t blocks = 0; // of targets
@@ -29,7 +29,7 @@ struct ExactFrame {
 
 struct DirectInput {
     DeviceSources sources, targets;
-    DirectCut cut;
+    DirectDivision cut;
     const Frame* frames = nullptr; // one a block of targets
     CloseCells close;              // of the sources, in single precision
     const ExactFrame* exact = nullptr; // one a block
@@ -41,7 +41,7 @@ struct DirectInput {
 };
 
 /// Place of a partial sum.
-__host__ __device__ inline int64_t partial_place(const DirectCut& cut, int64_t part, int component,
+__host__ __device__ inline int64_t partial_place(const DirectDivision& cut, int64_t part, int component,
                                                  int components, int64_t target) {
     return (part * components + component) * cut.targets + target;
 }

@@ -93,7 +93,7 @@ __device__ __forceinline__ void sum_list(const EvaluationView& v, const GroupFra
 }
 
 template <bool softened>
-__global__ __launch_bounds__(threads) void far_kernel(EvaluationView v, UnitView units,
+__global__ __launch_bounds__(threads) void far_kernel(EvaluationView v, TaskView tasks,
                                                       const PackedCell* cells, const ChargeSigns* signs,
                                                       float* expansions) {
     if (backend::stopped(v.status) || signs->one_sign == 0)
@@ -104,7 +104,7 @@ __global__ __launch_bounds__(threads) void far_kernel(EvaluationView v, UnitView
     const int64_t end = v.node_offset[g + 1], begin = v.node_offset[g] + v.near_count[g];
     if (begin == end)
         return;
-    const GroupFrame& frame = units.frames[g];
+    const GroupFrame& frame = tasks.frames[g];
     sum_list<softened>(v, frame, v.node_list + begin, end - begin, cells,
                        expansions + g * device_local_terms);
 }
@@ -158,13 +158,13 @@ __device__ __forceinline__ float limited(double power) {
 
 /// A thread a group.
 __global__ void __launch_bounds__(spread_threads)
-    spread_kernel(EvaluationView v, UnitView units, const GroupFrame* frames, const float* shared,
+    spread_kernel(EvaluationView v, TaskView tasks, const GroupFrame* frames, const float* shared,
                   float* expansions) {
     const int64_t g = int64_t{blockIdx.x} * spread_threads + threadIdx.x;
     if (backend::stopped(v.status) || g >= batch_group_count(v) || shared_cells(v, g) == 0)
         return;
     const int64_t s = super_of(v, g);
-    const GroupFrame& own = units.frames[g];
+    const GroupFrame& own = tasks.frames[g];
     const double ratio = frames[s].scale / own.scale; // powers of two
     float h[3];
     for (int a = 0; a < 3; ++a)
@@ -197,14 +197,14 @@ __global__ void __launch_bounds__(spread_threads)
 
 } // namespace
 
-void sum_far(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+void sum_far(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks,
              const PackedCell* cells, const ChargeSigns* signs, bool softened, int64_t group_capacity,
              float* expansions) {
     const unsigned blocks = backend::blocks_for(group_capacity * 32, threads);
     if (softened)
-        far_kernel<true><<<blocks, threads, 0, queue.stream()>>>(view, units, cells, signs, expansions);
+        far_kernel<true><<<blocks, threads, 0, queue.stream()>>>(view, tasks, cells, signs, expansions);
     else
-        far_kernel<false><<<blocks, threads, 0, queue.stream()>>>(view, units, cells, signs, expansions);
+        far_kernel<false><<<blocks, threads, 0, queue.stream()>>>(view, tasks, cells, signs, expansions);
     GRAFT_CUDA_LAUNCHED("far cells");
     ++queue.launches;
 }
@@ -218,10 +218,10 @@ void sum_shared(backend::Queue& queue, const EvaluationView& view, const PackedC
     ++queue.launches;
 }
 
-void spread_shared(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+void spread_shared(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks,
                    int64_t group_capacity, const GroupFrame* frames, const float* shared, float* expansions) {
     spread_kernel<<<backend::blocks_for(group_capacity, spread_threads), spread_threads, 0, queue.stream()>>>(
-        view, units, frames, shared, expansions);
+        view, tasks, frames, shared, expansions);
     GRAFT_CUDA_LAUNCHED("polynomials of super groups to groups");
     ++queue.launches;
 }

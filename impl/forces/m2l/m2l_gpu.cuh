@@ -20,8 +20,8 @@ static_assert(sharing_groups == lists::least_sharing_groups);
 
 /// Enqueued: the polynomials of the batch's groups that have far cells (view.near_count), from the entries
 /// behind the near ones. Charges of both signs: stop-free, nothing is done, and gather_slots() adds nothing,
-/// as cut_units() then counts every cell as near. `length`: Plummer's, for all, softened only.
-void sum_far(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+/// as make_tasks() then counts every cell as near. `length`: Plummer's, for all, softened only.
+void sum_far(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks,
              const PackedCell* cells, const ChargeSigns* signs, bool softened, int64_t group_capacity,
              float* expansions);
 
@@ -32,7 +32,7 @@ void sum_shared(backend::Queue& queue, const EvaluationView& view, const PackedC
                 int64_t super_capacity, GroupFrame* frames, float* expansions);
 /// Adds them, moved to the groups' centres, to the groups' polynomials, or makes these of them; after
 /// sum_far(). A thread a group: 462 products.
-void spread_shared(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+void spread_shared(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks,
                    int64_t group_capacity, const GroupFrame* frames, const float* shared, float* expansions);
 
 #define GRAFT_LOCAL_BODY GRAFT_BODY

@@ -9,13 +9,13 @@
 namespace graft::forces {
 
 namespace fast_cells {
-extern template void launch<false, false>(backend::Queue&, const EvaluationView&, const UnitView&,
+extern template void launch<false, false>(backend::Queue&, const EvaluationView&, const TaskView&,
+                                          const PackedCell*, const ChargeSigns*);
+extern template void launch<true, false>(backend::Queue&, const EvaluationView&, const TaskView&,
                                          const PackedCell*, const ChargeSigns*);
-extern template void launch<true, false>(backend::Queue&, const EvaluationView&, const UnitView&,
-                                        const PackedCell*, const ChargeSigns*);
-extern template void launch<false, true>(backend::Queue&, const EvaluationView&, const UnitView&,
+extern template void launch<false, true>(backend::Queue&, const EvaluationView&, const TaskView&,
                                          const PackedCell*, const ChargeSigns*);
-extern template void launch<true, true>(backend::Queue&, const EvaluationView&, const UnitView&,
+extern template void launch<true, true>(backend::Queue&, const EvaluationView&, const TaskView&,
                                         const PackedCell*, const ChargeSigns*);
 } // namespace fast_cells
 
@@ -63,14 +63,14 @@ void pack_cells(backend::Queue& queue, const EvaluationView& view, const tree::D
     ++queue.launches;
 }
 
-void sum_cells_fast(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+void sum_cells_fast(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks,
                     const PackedCell* cells, const ChargeSigns* signs, bool softened, bool potential) {
     if (potential)
-        softened ? forces::fast_cells::launch<true, true>(queue, view, units, cells, signs)
-                 : forces::fast_cells::launch<false, true>(queue, view, units, cells, signs);
+        softened ? forces::fast_cells::launch<true, true>(queue, view, tasks, cells, signs)
+                 : forces::fast_cells::launch<false, true>(queue, view, tasks, cells, signs);
     else
-        softened ? forces::fast_cells::launch<true, false>(queue, view, units, cells, signs)
-                 : forces::fast_cells::launch<false, false>(queue, view, units, cells, signs);
+        softened ? forces::fast_cells::launch<true, false>(queue, view, tasks, cells, signs)
+                 : forces::fast_cells::launch<false, false>(queue, view, tasks, cells, signs);
 }
 
 } // namespace graft::forces

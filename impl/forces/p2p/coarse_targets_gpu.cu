@@ -3,7 +3,7 @@
 // pairs are summed in double, as the CPU sums those of all targets of such a group. Cells that stand that near to a group
 // stop the computation, which is then done in double.
 //
-// Looked for and summed beside the units, which know nothing of them: what these give such a target is left
+// Looked for and summed beside the tasks, which know nothing of them: what these give such a target is left
 // out where slots are gathered. Ordinary groups have none. A warp holds a group's targets against the sources of the
 // leaves that come near the group, first by one number each, the place along a slanted line; where numbers are close, by
 // that along another line, too; and only where both are, by places. Sums: a block shares the
@@ -240,7 +240,7 @@ __global__ void __launch_bounds__(32 * warps, 4)
 /// Sums over some of a group's sources at its targets first + lane of the lanes in `targets`, frame units, to
 /// `sum`, a row a lane (a warp).
 template <DevicePair kind>
-__device__ void sum_part(const EvaluationView& v, bool plummer, const SourceList& list, const Unit& part,
+__device__ void sum_part(const EvaluationView& v, bool plummer, const SourceList& list, const Task& part,
                          double scale, int64_t first, unsigned targets, double (&sum)[32][4]) {
     constexpr int lanes = 2, rows = 2; // targets together; of 32 sources
     const int lane = lane_of_thread();
@@ -297,7 +297,7 @@ struct Sums {
 };
 
 /// Part number `part` of the group's sources, of as many as there are warps.
-__device__ Unit part_of_sources(const SourceList& list, const GroupFrame& frame, int64_t g, int part) {
+__device__ Task part_of_sources(const SourceList& list, const GroupFrame& frame, int64_t g, int part) {
     const int32_t total = frame.pairs.total, share = (total / warps / 64 + 1) * 64;
     const int32_t begin = min(total, part * share);
     return {static_cast<int32_t>(g), begin, min(total, begin + share),
@@ -306,16 +306,16 @@ __device__ Unit part_of_sources(const SourceList& list, const GroupFrame& frame,
 
 /// The pairs of a group's targets base + lane that are coarse, to the field (a block).
 template <DevicePair kind>
-__device__ void sum_targets(const EvaluationView& v, const UnitView& units, bool plummer, int64_t g,
+__device__ void sum_targets(const EvaluationView& v, const TaskView& tasks, bool plummer, int64_t g,
                             int32_t base, const FieldPointers& field, Sums& sums) {
-    const GroupFrame& frame = units.frames[g];
+    const GroupFrame& frame = tasks.frames[g];
     const int warp = warp_of_thread(), lane = lane_of_thread();
     const unsigned targets =
         __ballot_sync(whole_warp, base + lane < frame.count && frame.is_coarse(base + lane));
     if (targets == 0)
         return;
-    Unit part{static_cast<int32_t>(g), 0, 0, 0, 0};
-    const SourceList list = source_list(v, units.entries, part);
+    Task part{static_cast<int32_t>(g), 0, 0, 0, 0};
+    const SourceList list = source_list(v, tasks.entries, part);
     part = part_of_sources(list, frame, g, warp);
     const int64_t first = int64_t{frame.first} + base;
     sum_part<kind>(v, plummer, list, part, frame.scale, first, targets, sums.part[warp]);
@@ -334,14 +334,14 @@ __device__ void sum_targets(const EvaluationView& v, const UnitView& units, bool
 /// Threads look at a group each, the block sums those that have coarse targets.
 template <DevicePair kind>
 __global__ void __launch_bounds__(32 * warps, 2)
-    sum_kernel(const EvaluationView v, const UnitView units, bool plummer, const FieldPointers field) {
+    sum_kernel(const EvaluationView v, const TaskView tasks, bool plummer, const FieldPointers field) {
     __shared__ Sums sums;
     if (backend::stopped(v.status))
         return;
     const int64_t groups = batch_group_count(v), blocks = gridDim.x;
     for (int64_t begin = blockIdx.x; begin < groups; begin += blocks * 32 * warps) {
         const int64_t own = begin + threadIdx.x * blocks;
-        const bool any = own < groups && units.frames[own].coarse != 0;
+        const bool any = own < groups && tasks.frames[own].coarse != 0;
         if (!__syncthreads_or(any))
             continue;
         const unsigned mine = __ballot_sync(whole_warp, any);
@@ -351,8 +351,8 @@ __global__ void __launch_bounds__(32 * warps, 2)
         for (int w = 0; w < warps; ++w)
             for (unsigned left = sums.groups[w]; left != 0; left &= left - 1) {
                 const int64_t g = begin + (32 * w + __ffs(static_cast<int>(left)) - 1) * blocks;
-                for (int32_t base = 0; base < units.frames[g].count; base += 32)
-                    sum_targets<kind>(v, units, plummer, g, base, field, sums);
+                for (int32_t base = 0; base < tasks.frames[g].count; base += 32)
+                    sum_targets<kind>(v, tasks, plummer, g, base, field, sums);
             }
     }
 }
@@ -369,7 +369,7 @@ void find_coarse(backend::Queue& queue, const EvaluationView& view, const PairVa
     ++queue.launches;
 }
 
-void sum_coarse(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+void sum_coarse(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks,
                 const DeviceEvaluation& how, const int32_t* origin, DeviceField& field) {
     const auto kernel = [kind = pair_kind(how.pairs)] {
         return kind == DevicePair::constant  ? sum_kernel<DevicePair::constant>
@@ -377,7 +377,7 @@ void sum_coarse(backend::Queue& queue, const EvaluationView& view, const UnitVie
                                              : sum_kernel<DevicePair::spline>;
     }();
     kernel<<<2u * queue.multiprocessors(), 32 * warps, 0, queue.stream()>>>(
-        view, units, how.pairs.softening != Softening::none, FieldPointers(field, view, how, origin));
+        view, tasks, how.pairs.softening != Softening::none, FieldPointers(field, view, how, origin));
     GRAFT_CUDA_LAUNCHED("sum_coarse");
     ++queue.launches;
 }

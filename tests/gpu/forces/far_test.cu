@@ -53,7 +53,7 @@ class Far : public test::DeviceTest {
             const backend::DeviceStatus words = status();
             if (words.stop == backend::go)
                 break;
-            evaluator.reserve(words.units_needed, words.slots_needed);
+            evaluator.reserve(words.tasks_needed, words.slots_needed);
         }
         Result result;
         result.sums.ax = get(field.ax.data(), n), result.sums.ay = get(field.ay.data(), n);
