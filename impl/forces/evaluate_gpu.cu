@@ -68,17 +68,19 @@ const T* pointer(const backend::DeviceBuffer<T>& buffer) {
 }
 
 void view_sources(const tree::DeviceTree& tree, const moments::DeviceMoments& moments, EvaluationView& v) {
-    v.nodes = tree.nodes.data(), v.boxes = tree.boxes.data();
-    v.x = tree.x.data(), v.y = tree.y.data(), v.z = tree.z.data(), v.charge = tree.charge.data();
-    v.softening = pointer(tree.softening);
-    v.leaf = tree.options.leaf;
+    ViewSources& s = v.sources;
+    s.nodes = tree.nodes.data(), s.boxes = tree.boxes.data();
+    s.x = tree.x.data(), s.y = tree.y.data(), s.z = tree.z.data(), s.charge = tree.charge.data();
+    s.softening = pointer(tree.softening);
+    s.leaf = tree.options.leaf;
     v.heaps = tree.softening.empty(); // they may differ in their lengths
-    v.cx = moments.cx.data(), v.cy = moments.cy.data(), v.cz = moments.cz.data();
-    v.radius = moments.radius.data(), v.rho = moments.rho.data(), v.magnitude = moments.magnitude.data();
-    v.softening_square = pointer(moments.softening_square);
-    v.values = moments.values.data();
-    v.single = pointer(moments.single), v.full = pointer(moments.full);
-    v.terms = moments::term_count(moments.order);
+    ViewExpansions& e = v.expansions;
+    e.cx = moments.cx.data(), e.cy = moments.cy.data(), e.cz = moments.cz.data();
+    e.radius = moments.radius.data(), e.rho = moments.rho.data(), e.magnitude = moments.magnitude.data();
+    e.softening_square = pointer(moments.softening_square);
+    e.values = moments.values.data();
+    e.single = pointer(moments.single), e.full = pointer(moments.full);
+    e.terms = moments::term_count(moments.order);
     v.charge_scale = charge_scale(tree.n);
     v.charge_scale_single = static_cast<float>(v.charge_scale);
 }
@@ -89,24 +91,24 @@ EvaluationView make_view(const backend::Queue& queue, const DeviceEvaluation& ho
     EvaluationView v{};
     v.status = queue.status();
     view_sources(tree, moments, v);
-    v.groups = targets.groups.data(), v.group_count = targets.group_count.data();
-    v.target_x = targets.x, v.target_y = targets.y, v.target_z = targets.z;
-    v.target_softening = targets.softening, v.target_count = targets.n;
-    v.same_places = targets.x == tree.x.data();
-    v.node_offset = lists.node_offset.data(), v.leaf_offset = lists.leaf_offset.data();
-    v.node_list = lists.nodes.data(), v.leaf_list = lists.leaves.data();
-    v.batch = lists.batch, v.batches = lists.batches;
-    v.shared = how.packed ? lists.shared : lists::DeviceSharedFar{};
-    v.length = how.softening_length;
+    v.targets.groups = targets.groups.data(), v.targets.group_count = targets.group_count.data();
+    v.targets.x = targets.x, v.targets.y = targets.y, v.targets.z = targets.z;
+    v.targets.softening = targets.softening, v.targets.count = targets.n;
+    v.targets.same_places = targets.x == tree.x.data();
+    v.lists.node_offset = lists.node_offset.data(), v.lists.leaf_offset = lists.leaf_offset.data();
+    v.lists.nodes = lists.nodes.data(), v.lists.leaves = lists.leaves.data();
+    v.lists.batch = lists.batch, v.lists.batches = lists.batches;
+    v.far.shared = how.packed ? lists.shared : lists::DeviceSharedFar{};
+    v.softening.length = how.softening_length;
     const bool softened = how.pairs.softening != Softening::none;
-    v.node_softening = softened && how.pairs.per_particle ? pointer(moments.softening) : nullptr;
-    v.longest = softened && !how.pairs.per_particle ? how.softening_length : 0;
+    v.softening.of_nodes = softened && how.pairs.per_particle ? pointer(moments.softening) : nullptr;
+    v.softening.longest = softened && !how.pairs.per_particle ? how.softening_length : 0;
     v.single_precision = how.precision != DevicePrecision::fp64;
-    v.has_strays = tree.options.root_of_most;
-    for (int a = 0; a < 3 && v.has_strays; ++a) {
+    v.strays.any = tree.options.root_of_most;
+    for (int a = 0; a < 3 && v.strays.any; ++a) {
         const bool flat = a >= tree.options.dimension;
-        v.most.lower[a] = flat ? 0 : tree.options.root_lower[a];
-        v.most.upper[a] = flat ? 0 : tree.options.root_lower[a] + tree.options.root_edge;
+        v.strays.most.lower[a] = flat ? 0 : tree.options.root_lower[a];
+        v.strays.most.upper[a] = flat ? 0 : tree.options.root_lower[a] + tree.options.root_edge;
     }
     return v;
 }
@@ -236,10 +238,10 @@ TaskView DeviceEvaluator::Work::view(const DeviceEvaluation& how) const {
 
 /// The lists as they are cut: near cells first.
 void DeviceEvaluator::Work::see_far(EvaluationView& view) const {
-    view.node_list = far.entries.data();
-    view.near_count = far.near_count.data();
-    view.one_sign = &signs.data()->one_sign;
-    view.expansions = expansions.data();
+    view.lists.nodes = far.entries.data();
+    view.far.near_count = far.near_count.data();
+    view.far.one_sign = &signs.data()->one_sign;
+    view.far.expansions = expansions.data();
 }
 
 lists::DeviceFarChoice DeviceEvaluator::pack(backend::Queue& queue, const DeviceEvaluation& how,
@@ -270,10 +272,10 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     w.resize(how, size, groups, targets.n / lists.batches + 1, lists.nodes.size(), leaf_entries);
     hold_cells(how, tree);
     EvaluationView view = make_view(queue, how, tree, moments, targets, lists);
-    view.size = w.sizes.data();
+    view.sources.size = w.sizes.data();
     const TaskView tasks = w.view(how);
     const bool fast = fast_cells_serve(how), local = local_serves(how);
-    const bool softened = how.pairs.softening == Softening::plummer, shared = view.shared.any();
+    const bool softened = how.pairs.softening == Softening::plummer, shared = view.far.shared.any();
     const bool first = lists.batch == 0; // what is of all particles and nodes serves the other batches, too
     const auto pack = [&] {
         if (!first || how.packed)
@@ -294,7 +296,7 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
     if (local)
         w.see_far(view);
     GRAFT_CUDA(cudaMemsetAsync(w.counters.data(), 0, sizeof(TaskCounters), queue.stream()));
-    if (first && view.single_precision && view.has_strays)
+    if (first && view.single_precision && view.strays.any)
         check_strays(queue, view, tree.n);
     find_sources(queue, view, groups, w.entries.data());
     if (local)

@@ -66,7 +66,7 @@ struct SourceList {
 };
 __device__ inline SourceList source_list(const EvaluationView& v, const SourceEntry* all, const Task& task) {
     return {all + first_entry(v, task.group),
-            static_cast<int32_t>(v.leaf_offset[task.group + 1] - v.leaf_offset[task.group])};
+            static_cast<int32_t>(v.lists.leaf_offset[task.group + 1] - v.lists.leaf_offset[task.group])};
 }
 
 /// Steps through a task's sources, 32 or 64 at a time; entries are read ahead.
@@ -144,12 +144,12 @@ struct SourceQueue {
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
             const int64_t i = max(index[r], 0);
-            __pipeline_memcpy_async(&x[r][lane], v.x + i, 8);
-            __pipeline_memcpy_async(&y[r][lane], v.y + i, 8);
-            __pipeline_memcpy_async(&z[r][lane], v.z + i, 8);
+            __pipeline_memcpy_async(&x[r][lane], v.sources.x + i, 8);
+            __pipeline_memcpy_async(&y[r][lane], v.sources.y + i, 8);
+            __pipeline_memcpy_async(&z[r][lane], v.sources.z + i, 8);
             __pipeline_memcpy_async(&weight[r][lane], weights + i, sizeof(Weight));
             if constexpr (with_softening)
-                __pipeline_memcpy_async(&softening[r][lane], v.softening + i, 8);
+                __pipeline_memcpy_async(&softening[r][lane], v.sources.softening + i, 8);
         }
         __pipeline_commit();
     }
@@ -166,9 +166,11 @@ struct SourceQueue {
 /// The one source that a heap is.
 __device__ inline FrameSource<double> heap_source(const EvaluationView& v, const GroupFrame& frame,
                                                   int32_t index) {
-    const int64_t i = v.nodes[-2 - index].first;
-    return {fma(v.x[i], frame.scale, -frame.centre[0]), fma(v.y[i], frame.scale, -frame.centre[1]),
-            fma(v.z[i], frame.scale, -frame.centre[2]), v.values[int64_t{-2 - index} * v.terms], 0};
+    const int64_t i = v.sources.nodes[-2 - index].first;
+    return {fma(v.sources.x[i], frame.scale, -frame.centre[0]),
+            fma(v.sources.y[i], frame.scale, -frame.centre[1]),
+            fma(v.sources.z[i], frame.scale, -frame.centre[2]),
+            v.expansions.values[int64_t{-2 - index} * v.expansions.terms], 0};
 }
 
 /// Adds up the parts of a warp; all lanes get the sum.

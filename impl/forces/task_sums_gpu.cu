@@ -77,10 +77,10 @@ struct Polynomial {
 
     __device__ __forceinline__ Polynomial(const EvaluationView& v, int64_t g, bool has_one,
                                           const GroupFrame& frame, int64_t target)
-        : terms(has_one ? v.expansions + g * device_local_terms : nullptr),
-          h{static_cast<float>(fma(v.target_x[target], frame.scale, -frame.centre[0])),
-            static_cast<float>(fma(v.target_y[target], frame.scale, -frame.centre[1])),
-            static_cast<float>(fma(v.target_z[target], frame.scale, -frame.centre[2]))} {}
+        : terms(has_one ? v.far.expansions + g * device_local_terms : nullptr),
+          h{static_cast<float>(fma(v.targets.x[target], frame.scale, -frame.centre[0])),
+            static_cast<float>(fma(v.targets.y[target], frame.scale, -frame.centre[1])),
+            static_cast<float>(fma(v.targets.z[target], frame.scale, -frame.centre[2]))} {}
 
     /// Adds the field at the target.
     __device__ __forceinline__ void add_to(double (&sum)[4]) const {
@@ -95,7 +95,7 @@ struct Polynomial {
 
 /// Asks for a group's polynomial, which is wanted behind the slots.
 __device__ __forceinline__ void ask_for_polynomial(const EvaluationView& v, int64_t g) {
-    const float* from = v.expansions + g * device_local_terms + threadIdx.x % 8 * 8; // sectors
+    const float* from = v.far.expansions + g * device_local_terms + threadIdx.x % 8 * 8; // sectors
     if (threadIdx.x % 32 * 8 < device_local_terms)
         asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
 }
@@ -203,9 +203,10 @@ __global__ void __launch_bounds__(32 * gather_warps, 3)
 void gather_slots(backend::Queue& queue, const DeviceEvaluation& how, const EvaluationView& view,
                   const TaskView& tasks, int64_t group_capacity, const int32_t* origin, DeviceField& field) {
     const FieldPointers out(field, view, how, origin);
-    const int log_chunks = view.near_count != nullptr ? 2 : 1; // groups of 128 where there are polynomials
+    const int log_chunks =
+        view.far.near_count != nullptr ? 2 : 1; // groups of 128 where there are polynomials
     const unsigned blocks = large_blocks + backend::blocks_for(group_capacity << log_chunks, gather_warps);
-    if (view.near_count != nullptr)
+    if (view.far.near_count != nullptr)
         gather_kernel<float, true>
             <<<blocks, 32 * gather_warps, 0, queue.stream()>>>(view, tasks, log_chunks, out);
     else if (view.single_precision)

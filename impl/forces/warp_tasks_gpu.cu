@@ -20,8 +20,8 @@ struct LeafSources {
     int32_t first;
 };
 __device__ LeafSources find_source(const EvaluationView& v, int32_t index) {
-    const tree::Node node = v.nodes[index];
-    const bool heap = v.heaps && node.child_count == 0 && node.count > v.leaf;
+    const tree::Node node = v.sources.nodes[index];
+    const bool heap = v.heaps && node.child_count == 0 && node.count > v.sources.leaf;
     return heap ? LeafSources{1, -2 - index}
                 : LeafSources{static_cast<uint32_t>(node.count), static_cast<int32_t>(node.first)};
 }
@@ -43,8 +43,8 @@ __global__ void find_sources_kernel(EvaluationView v, SourceEntry* entries) {
     const int64_t g = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
     if (backend::stopped(v.status) || g >= batch_group_count(v))
         return;
-    const int32_t* list = v.leaf_list + v.leaf_offset[g];
-    const auto count = static_cast<int32_t>(v.leaf_offset[g + 1] - v.leaf_offset[g]);
+    const int32_t* list = v.lists.leaves + v.lists.leaf_offset[g];
+    const auto count = static_cast<int32_t>(v.lists.leaf_offset[g + 1] - v.lists.leaf_offset[g]);
     SourceEntry* to = entries + first_entry(v, g);
     uint32_t before = 0;
     for (int32_t begin = 0; begin < count; begin += 32 * entries_a_lane) {
@@ -71,7 +71,7 @@ __global__ void size_sources_kernel(EvaluationView v, int64_t n, float* size) {
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (backend::stopped(v.status) || i >= n)
         return;
-    const double charge = v.charge[i] * v.charge_scale;
+    const double charge = v.sources.charge[i] * v.charge_scale;
     size[i] = size_of(charge);
     if (charge != 0 && fabs(charge) < lightest_charge)
         backend::stop_with(v.status, needs_double);
@@ -92,8 +92,9 @@ __global__ void check_strays_kernel(EvaluationView v, int64_t n) {
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (backend::stopped(v.status) || i >= n)
         return;
-    const geometry::Box place{{v.x[i], v.y[i], v.z[i]}, {v.x[i], v.y[i], v.z[i]}};
-    if (fabs(v.charge[i]) * v.charge_scale > heaviest_stray && !is_inside(place, v.most))
+    const geometry::Box place{{v.sources.x[i], v.sources.y[i], v.sources.z[i]},
+                              {v.sources.x[i], v.sources.y[i], v.sources.z[i]}};
+    if (fabs(v.sources.charge[i]) * v.charge_scale > heaviest_stray && !is_inside(place, v.strays.most))
         backend::stop_with(v.status, needs_double);
 }
 
@@ -113,12 +114,12 @@ __device__ double nearest_length(const EvaluationView& v, int64_t g, const geome
     double nearest = INFINITY;
     const auto look_at = [&](const int32_t* list, int64_t begin, int64_t end) {
         for (int64_t e = begin + threadIdx.x % 32; e < end; e += 32) {
-            const double length = furthest(v.boxes[list[e]], box.lower);
+            const double length = furthest(v.sources.boxes[list[e]], box.lower);
             nearest = length > 0 ? fmin(nearest, length) : nearest;
         }
     };
-    look_at(v.leaf_list, v.leaf_offset[g], v.leaf_offset[g + 1]);
-    look_at(v.node_list, v.node_offset[g], v.node_offset[g + 1]);
+    look_at(v.lists.leaves, v.lists.leaf_offset[g], v.lists.leaf_offset[g + 1]);
+    look_at(v.lists.nodes, v.lists.node_offset[g], v.lists.node_offset[g + 1]);
     for (int step = 16; step > 0; step /= 2)
         nearest = fmin(nearest, __shfl_xor_sync(all_lanes, nearest, step));
     return nearest;
@@ -134,9 +135,9 @@ __device__ bool cells_too_close(const EvaluationView& v, int64_t g, const geomet
     if (shared_cells(v, g) > 0) // their polynomial would come from a frame of ordinary size
         return true;
     bool any = false;
-    for (int64_t e = v.node_offset[g]; e < v.node_offset[g + 1]; ++e) {
-        const int32_t node = v.node_list[e];
-        const double at[3] = {v.cx[node], v.cy[node], v.cz[node]};
+    for (int64_t e = v.lists.node_offset[g]; e < v.lists.node_offset[g + 1]; ++e) {
+        const int32_t node = v.lists.nodes[e];
+        const double at[3] = {v.expansions.cx[node], v.expansions.cy[node], v.expansions.cz[node]};
         double square = 0;
         for (int a = 0; a < 3; ++a) {
             const double gap = fmax(fmax(box.lower[a] - at[a], at[a] - box.upper[a]), 0.0) * frame.scale;
@@ -150,9 +151,10 @@ __device__ bool cells_too_close(const EvaluationView& v, int64_t g, const geomet
 /// Stops where single precision has none.
 __device__ Frame make_units_frame(const EvaluationView& v, int64_t g, const lists::Target& target, double nearest) {
     const geometry::Box& box = target.box;
-    const bool ignores_strays = v.single_precision && v.has_strays && is_inside(box, v.most);
-    const double reach = furthest(ignores_strays ? v.most : v.boxes[0], box.lower);
-    const double longest = v.node_softening != nullptr ? fmax(v.node_softening[0], target.softening) : v.longest;
+    const bool ignores_strays = v.single_precision && v.strays.any && is_inside(box, v.strays.most);
+    const double reach = furthest(ignores_strays ? v.strays.most : v.sources.boxes[0], box.lower);
+    const double longest = v.softening.of_nodes != nullptr ? fmax(v.softening.of_nodes[0], target.softening)
+                                                           : v.softening.longest;
     if (!v.single_precision) {
         if (reach > 0 && longest > 0x1p200 * reach)
             backend::stop_with(v.status, softened_beyond_range);
@@ -301,7 +303,7 @@ __global__ void frame_kernel(EvaluationView v, TaskSize size, GroupFrame* frames
         static_cast<int64_t>(take_of(block.slots, targets * (frame.pairs.tasks + frame.cells.tasks)));
     add_of_warp(block.pairs, targets * frame.pairs.total);
     add_of_warp(block.cells, targets * frame.cells.total);
-    if (v.near_count != nullptr)
+    if (v.far.near_count != nullptr)
         add_of_warp(block.far_cells, far);
     __syncthreads();
     take_numbers(block, *view.counters, v.status);
@@ -330,7 +332,7 @@ __global__ void write_kernel(EvaluationView v, TaskView view, Task* pairs, Task*
     if (backend::stopped(v.status) || g >= batch_group_count(v))
         return;
     const GroupFrame& frame = view.frames[g];
-    const int64_t entries = v.leaf_offset[g + 1] - v.leaf_offset[g];
+    const int64_t entries = v.lists.leaf_offset[g + 1] - v.lists.leaf_offset[g];
     const auto write = [&](const ListTasks& list, const unsigned int* classes, int64_t slot, bool is_pairs,
                            Task* to) {
         to += TaskCounters::sum(classes, frame.task_class) + list.task;

@@ -17,44 +17,70 @@
 
 namespace graft::forces {
 
-/// Everything that kernels read, as plain pointers.
-struct EvaluationView {
-    backend::DeviceStatus* status;
-    // sources
+/// The tree's particles and nodes.
+struct ViewSources {
     const tree::Node* nodes;
     const geometry::Box* boxes;
     const double *x, *y, *z, *charge, *softening;
     const float* size; // of sources, see size_sources(); null where no kernel wants it
     int64_t leaf;      // leaves of more particles are heaps of equal points
-    // expansions
+};
+
+/// Of the nodes.
+struct ViewExpansions {
     const double *cx, *cy, *cz, *radius, *rho, *softening_square, *magnitude, *values;
     const float* single;
     const double* full;
     int32_t terms; // moments a node
-    // targets
+};
+
+struct ViewTargets {
     const lists::Group* groups;
     const int32_t* group_count;
-    const double *target_x, *target_y, *target_z, *target_softening;
-    int64_t target_count;
+    const double *x, *y, *z, *softening;
+    int64_t count;
     bool same_places; // targets are the tree's particles in the tree's order
-    // lists
+};
+
+struct ViewLists {
     const int64_t *node_offset, *leaf_offset;
-    const int32_t *node_list, *leaf_list;
+    const int32_t *nodes, *leaves;
     int batch, batches;
-    // far cells (m2l_gpu.cuh); null: every cell is near
+};
+
+/// Far cells (m2l_gpu.cuh); null: every cell is near.
+struct ViewFar {
     const int32_t* near_count; // of a group's node list, those that come first
     const int32_t* one_sign;   // 0: charges of both signs, all are near after all
     const float* expansions;   // device_local_terms a group, where it has a polynomial
     lists::DeviceSharedFar shared;
-    // how
-    const double* node_softening; // the longest below a node; null: one length for all
-    double longest;               // softening length where it is one for all; 0: none
-    double length;                // the one softening length, caller's units
+};
+
+struct ViewSoftening {
+    const double* of_nodes; // the longest below a node; null: one length for all
+    double longest;         // softening length where it is one for all; 0: none
+    double length;          // the one softening length, caller's units
+};
+
+/// Particles that stand outside `most`, far from all others (tree::TreeOptions::root_of_most).
+struct ViewStrays {
+    bool any;
+    geometry::Box most;
+};
+
+/// Everything that kernels read, as plain pointers.
+struct EvaluationView {
+    backend::DeviceStatus* status;
+    ViewSources sources;
+    ViewExpansions expansions;
+    ViewTargets targets;
+    ViewLists lists;
+    ViewFar far;
+    ViewSoftening softening;
     double charge_scale;          // power of two
     float charge_scale_single;    // the same
     bool heaps, single_precision; // heaps: coincident particles act as one source
-    bool has_strays;              // some stand outside `most`, far from all others (tree::TreeOptions::root_of_most)
-    geometry::Box most;
+    ViewStrays strays;
 };
 
 /// How a list is divided: tasks of `chunk` items, the last one shorter; the first is number `task` of its class.
@@ -145,29 +171,30 @@ inline constexpr int most_targets_a_lane = 8;
 
 /// Groups of the batch.
 __device__ inline int64_t batch_group_count(const EvaluationView& v) {
-    const int64_t groups = *v.group_count;
-    return lists::batch_begin(groups, v.batch + 1, v.batches) -
-           lists::batch_begin(groups, v.batch, v.batches);
+    const int64_t groups = *v.targets.group_count;
+    return lists::batch_begin(groups, v.lists.batch + 1, v.lists.batches) -
+           lists::batch_begin(groups, v.lists.batch, v.lists.batches);
 }
 
 __device__ inline const lists::Group& batch_group(const EvaluationView& v, int64_t g) {
-    return v.groups[lists::batch_begin(*v.group_count, v.batch, v.batches) + g];
+    return v.targets.groups[lists::batch_begin(*v.targets.group_count, v.lists.batch, v.lists.batches) + g];
 }
 
 /// Cells of a group's list that meet its targets one by one, and all of them.
 __device__ inline int64_t all_cells(const EvaluationView& v, int64_t g) {
-    return v.node_offset[g + 1] - v.node_offset[g];
+    return v.lists.node_offset[g + 1] - v.lists.node_offset[g];
 }
 __device__ inline int64_t near_cells(const EvaluationView& v, int64_t g) {
-    return v.near_count != nullptr && *v.one_sign != 0 ? v.near_count[g] : all_cells(v, g);
+    return v.far.near_count != nullptr && *v.far.one_sign != 0 ? v.far.near_count[g] : all_cells(v, g);
 }
 
 /// The super group of a group, and how many far cells it has for all its groups.
 __device__ inline int64_t super_of(const EvaluationView& v, int64_t g) {
-    return v.shared.super_of(lists::batch_begin(*v.group_count, v.batch, v.batches), g);
+    return v.far.shared.super_of(lists::batch_begin(*v.targets.group_count, v.lists.batch, v.lists.batches),
+                                 g);
 }
 __device__ inline int32_t shared_cells(const EvaluationView& v, int64_t g) {
-    return v.shared.any() ? v.shared.count[super_of(v, g)] : 0;
+    return v.far.shared.any() ? v.far.shared.count[super_of(v, g)] : 0;
 }
 /// Whether far cells have made a polynomial of the group: its own, those that it shares.
 __device__ inline bool has_polynomial(const EvaluationView& v, int64_t g) {
@@ -176,7 +203,7 @@ __device__ inline bool has_polynomial(const EvaluationView& v, int64_t g) {
 
 /// Where the entries of a group's leaf list are.
 __device__ inline int64_t first_entry(const EvaluationView& v, int64_t g) {
-    return v.leaf_offset[g] + g;
+    return v.lists.leaf_offset[g] + g;
 }
 
 /// The entry of the group's list that its source s is in.

@@ -75,7 +75,7 @@ template <bool softened>
 __device__ __forceinline__ void sum_list(const EvaluationView& v, const GroupFrame& frame,
                                          const int32_t* list, int64_t count, const PackedCell* cells,
                                          float* to) {
-    const double length = v.length * frame.scale;
+    const double length = v.softening.length * frame.scale;
     const float eps2 = softened ? static_cast<float>(length * length) : 0.0f;
     float sum[device_local_terms];
     for (float& value : sum)
@@ -101,18 +101,18 @@ __global__ __launch_bounds__(threads) void far_kernel(EvaluationView v, TaskView
     const int64_t g = (int64_t{blockIdx.x} * threads + threadIdx.x) / 32;
     if (g >= batch_group_count(v))
         return;
-    const int64_t end = v.node_offset[g + 1], begin = v.node_offset[g] + v.near_count[g];
+    const int64_t end = v.lists.node_offset[g + 1], begin = v.lists.node_offset[g] + v.far.near_count[g];
     if (begin == end)
         return;
     const GroupFrame& frame = tasks.frames[g];
-    sum_list<softened>(v, frame, v.node_list + begin, end - begin, cells,
+    sum_list<softened>(v, frame, v.lists.nodes + begin, end - begin, cells,
                        expansions + g * device_local_terms);
 }
 
 /// Frame of a super group's polynomial: that of the box around its groups (a warp; all lanes get it).
 __device__ __forceinline__ GroupFrame frame_around(const EvaluationView& v, int64_t first, int64_t groups) {
     const int64_t k = first + min(static_cast<int64_t>(threadIdx.x % 32), groups - 1);
-    geometry::Box box = v.groups[k].target.box;
+    geometry::Box box = v.targets.groups[k].target.box;
     for (int step = 16; step > 0; step /= 2)
         for (int a = 0; a < 3; ++a) {
             box.lower[a] = fmin(box.lower[a], __shfl_xor_sync(all_lanes, box.lower[a], step));
@@ -134,15 +134,16 @@ __global__ __launch_bounds__(threads) void shared_kernel(EvaluationView v, const
     if (backend::stopped(v.status))
         return;
     const int64_t s = (int64_t{blockIdx.x} * threads + threadIdx.x) / 32;
-    const int64_t all = *v.group_count, begin = lists::batch_begin(all, v.batch, v.batches),
-                  end = lists::batch_begin(all, v.batch + 1, v.batches);
-    const int64_t width = int64_t{1} << v.shared.log_width;
-    const int64_t first = ((begin >> v.shared.log_width) + s) * width;
-    if (begin == end || first >= end || v.shared.count[s] == 0)
+    const int64_t all = *v.targets.group_count,
+                  begin = lists::batch_begin(all, v.lists.batch, v.lists.batches),
+                  end = lists::batch_begin(all, v.lists.batch + 1, v.lists.batches);
+    const int64_t width = int64_t{1} << v.far.shared.log_width;
+    const int64_t first = ((begin >> v.far.shared.log_width) + s) * width;
+    if (begin == end || first >= end || v.far.shared.count[s] == 0)
         return;
-    const int32_t count = v.shared.count[s];
+    const int32_t count = v.far.shared.count[s];
     const GroupFrame frame = frame_around(v, first, min(width, all - first));
-    sum_list<softened>(v, frame, v.shared.nodes + (s + 1) * v.shared.room - count, count, cells,
+    sum_list<softened>(v, frame, v.far.shared.nodes + (s + 1) * v.far.shared.room - count, count, cells,
                        expansions + s * device_local_terms);
     if (threadIdx.x % 32 != 0)
         return;

@@ -176,12 +176,12 @@ __device__ __forceinline__ void run(const EvaluationView& v, const TaskView& tas
 #pragma unroll
     for (int t = 0; t < T; ++t) {
         const int64_t k = int64_t{frame.first} + first + min(place + t * part, count - 1);
-        lane.x[t] = -static_cast<float>(fma(v.target_x[k], frame.scale, -frame.centre[0]));
-        lane.y[t] = -static_cast<float>(fma(v.target_y[k], frame.scale, -frame.centre[1]));
-        lane.z[t] = -static_cast<float>(fma(v.target_z[k], frame.scale, -frame.centre[2]));
+        lane.x[t] = -static_cast<float>(fma(v.targets.x[k], frame.scale, -frame.centre[0]));
+        lane.y[t] = -static_cast<float>(fma(v.targets.y[k], frame.scale, -frame.centre[1]));
+        lane.z[t] = -static_cast<float>(fma(v.targets.z[k], frame.scale, -frame.centre[2]));
         lane.ax[t] = lane.ay[t] = lane.az[t] = lane.p[t] = 0;
     }
-    const double length = v.length * frame.scale;
+    const double length = v.softening.length * frame.scale;
     const float eps2 = fmaxf(static_cast<float>(length * length), pair_tiny<float>());
     const int own = threadIdx.x % 32 / part * (part + 1); // this part's first item in the tile
     const int to = tile_place(threadIdx.x % 32, part);
@@ -226,7 +226,7 @@ __global__ __launch_bounds__(32, most > 6 ? 16 : 20) void kernel(EvaluationView 
         __syncwarp();
         copy_to_shared(task, tile.task), copy_to_shared(tasks.frames[task.group], tile.frame);
         if (threadIdx.x % 32 == 0)
-            tile.list = v.node_list + v.node_offset[task.group];
+            tile.list = v.lists.nodes + v.lists.node_offset[task.group];
         __syncwarp();
         const int all = tile.frame.count;
         for (int first = 0; first < all; first += 32 * most) {

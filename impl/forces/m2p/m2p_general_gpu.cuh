@@ -88,21 +88,23 @@ __device__ __forceinline__ void fill_tile(const EvaluationView& v, const GroupFr
                                           bool zero, bool per_particle, Cell<Real, order, softened>& cell) {
     constexpr double least = sizeof(Real) == 4 ? 1e-12 : 1e-30; // as CellBuffer::fill_places
     constexpr int size = moments::record_size(order, softened);
-    const double rho = v.radius[node] > 0 ? fmax(v.rho[node] * frame.scale, least) : least;
+    const double rho =
+        v.expansions.radius[node] > 0 ? fmax(v.expansions.rho[node] * frame.scale, least) : least;
     const Real* record;
     if constexpr (sizeof(Real) == 4)
-        record = v.single + int64_t{node} * size;
+        record = v.expansions.single + int64_t{node} * size;
     else
-        record = v.full + int64_t{node} * size;
+        record = v.expansions.full + int64_t{node} * size;
     __syncwarp();
-    cell.x = static_cast<Real>(fma(v.cx[node], frame.scale, -frame.centre[0]));
-    cell.y = static_cast<Real>(fma(v.cy[node], frame.scale, -frame.centre[1]));
-    cell.z = static_cast<Real>(fma(v.cz[node], frame.scale, -frame.centre[2]));
+    cell.x = static_cast<Real>(fma(v.expansions.cx[node], frame.scale, -frame.centre[0]));
+    cell.y = static_cast<Real>(fma(v.expansions.cy[node], frame.scale, -frame.centre[1]));
+    cell.z = static_cast<Real>(fma(v.expansions.cz[node], frame.scale, -frame.centre[2]));
     cell.rho = static_cast<Real>(rho);
     cell.inverse_rho = static_cast<Real>(1 / rho);
-    cell.softening = per_particle
-                         ? static_cast<Real>(0.5 * v.softening_square[node] * frame.scale * frame.scale)
-                         : Real(0);
+    cell.softening =
+        per_particle
+            ? static_cast<Real>(0.5 * v.expansions.softening_square[node] * frame.scale * frame.scale)
+            : Real(0);
     const Real factor = zero ? Real(0) : static_cast<Real>(v.charge_scale);
 #pragma unroll
     for (int i = 0; i < size; ++i)
@@ -118,19 +120,19 @@ __device__ __forceinline__ void run(const EvaluationView& v, const TaskView& tas
     CellVector<Real> x[T];
     Real soft[T];
     PairSum<Real> sum[T];
-    const double length = v.length * frame.scale;
+    const double length = v.softening.length * frame.scale;
 #pragma unroll
     for (int t = 0; t < T; ++t) {
         const int64_t k = int64_t{frame.first} + first + min(place + t * part, count - 1);
-        x[t] = {static_cast<Real>(fma(v.target_x[k], frame.scale, -frame.centre[0])),
-                static_cast<Real>(fma(v.target_y[k], frame.scale, -frame.centre[1])),
-                static_cast<Real>(fma(v.target_z[k], frame.scale, -frame.centre[2]))};
-        const double own = per_particle ? v.target_softening[k] * frame.scale : length;
+        x[t] = {static_cast<Real>(fma(v.targets.x[k], frame.scale, -frame.centre[0])),
+                static_cast<Real>(fma(v.targets.y[k], frame.scale, -frame.centre[1])),
+                static_cast<Real>(fma(v.targets.z[k], frame.scale, -frame.centre[2]))};
+        const double own = per_particle ? v.targets.softening[k] * frame.scale : length;
         soft[t] = static_cast<Real>(per_particle ? 0.5 * own * own : own * own);
         sum[t] = {0, 0, 0, 0};
     }
     const int own = lane / part * part;
-    const int32_t* list = v.node_list + v.node_offset[task.group];
+    const int32_t* list = v.lists.nodes + v.lists.node_offset[task.group];
     for (int32_t begin = task.begin; begin < task.end; begin += 32) {
         const int32_t e = begin + lane;
         fill_tile(v, frame, list[min(e, task.end - 1)], e >= task.end, per_particle, tile[lane]);

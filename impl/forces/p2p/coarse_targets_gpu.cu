@@ -106,13 +106,13 @@ __device__ bool is_place(const geometry::Box& box) {
 template <typename Body>
 __device__ __forceinline__ void for_leaves_near(const EvaluationView& v, int64_t g, double limit, Body&& body) {
     const geometry::Box box = batch_group(v, g).target.box;
-    const int64_t end = v.leaf_offset[g + 1];
-    for (int64_t begin = v.leaf_offset[g]; begin < end; begin += 32) {
+    const int64_t end = v.lists.leaf_offset[g + 1];
+    for (int64_t begin = v.lists.leaf_offset[g]; begin < end; begin += 32) {
         const int64_t e = begin + lane_of_thread();
-        const int32_t node = e < end ? v.leaf_list[e] : -1;
+        const int32_t node = e < end ? v.lists.leaves[e] : -1;
         bool is_near = false, heap = false;
         if (node >= 0) {
-            const geometry::Box& leaf = v.boxes[node];
+            const geometry::Box& leaf = v.sources.boxes[node];
             const double gap = gap_between(leaf, box);
             heap = is_place(leaf);
             is_near = gap < limit && (gap > 0 || !heap || !is_place(box));
@@ -120,19 +120,20 @@ __device__ __forceinline__ void for_leaves_near(const EvaluationView& v, int64_t
         const unsigned heaps = __ballot_sync(whole_warp, heap);
         for (unsigned left = __ballot_sync(whole_warp, is_near); left != 0; left &= left - 1) {
             const int from = __ffs(static_cast<int>(left)) - 1;
-            body(v.nodes[__shfl_sync(whole_warp, node, from)], (heaps >> from & 1) != 0);
+            body(v.sources.nodes[__shfl_sync(whole_warp, node, from)], (heaps >> from & 1) != 0);
         }
     }
 }
 
 /// Whether a source of the group's leaves stands closer to target k than `limit`, at another place (a warp).
 __device__ bool has_near_source(const EvaluationView& v, int64_t g, int64_t k, double limit) {
-    const double at[3] = {v.target_x[k], v.target_y[k], v.target_z[k]};
+    const double at[3] = {v.targets.x[k], v.targets.y[k], v.targets.z[k]};
     bool found = false;
     for_leaves_near(v, g, limit, [&](const tree::Node& leaf, bool heap) {
         const int32_t end = leaf.first + (heap ? 1 : leaf.count);
         for (int32_t j = leaf.first + lane_of_thread(); j < end; j += 32) {
-            const double distance = fmax(fmax(fabs(v.x[j] - at[0]), fabs(v.y[j] - at[1])), fabs(v.z[j] - at[2]));
+            const double distance = fmax(fmax(fabs(v.sources.x[j] - at[0]), fabs(v.sources.y[j] - at[1])),
+                                         fabs(v.sources.z[j] - at[2]));
             found |= distance > 0 && distance < limit;
         }
     });
@@ -145,7 +146,8 @@ __device__ unsigned maybe_close(const EvaluationView& v, const GroupFrame& frame
     const int lane = lane_of_thread();
     const auto target = [&](int32_t k) {
         const int64_t i = int64_t{frame.first} + k;
-        return k < frame.count ? place_on_lines(frame, v.target_x[i], v.target_y[i], v.target_z[i]) : Lines{};
+        return k < frame.count ? place_on_lines(frame, v.targets.x[i], v.targets.y[i], v.targets.z[i])
+                               : Lines{};
     };
     TargetRows targets;
     for (int r = 0; r < rows; ++r)
@@ -159,7 +161,9 @@ __device__ unsigned maybe_close(const EvaluationView& v, const GroupFrame& frame
         const int32_t end = leaf.first + (heap ? 1 : leaf.count);
         for (int32_t begin = leaf.first; begin < end; begin += 32) {
             const int32_t j = begin + lane;
-            hold_against(j < end ? place_on_lines(frame, v.x[j], v.y[j], v.z[j]) : Lines{}, -1, targets);
+            hold_against(j < end ? place_on_lines(frame, v.sources.x[j], v.sources.y[j], v.sources.z[j])
+                                 : Lines{},
+                         -1, targets);
         }
     });
     return targets.maybe;
@@ -187,7 +191,8 @@ __device__ bool loses_own(const EvaluationView& v, const Rule& rule, const Group
     Frame place;
     place.scale = frame.scale;
     const auto sources = static_cast<int64_t>(v.charge_scale); // about
-    return loses_itself(place, rule.each ? v.target_softening[k] : v.length, rule.one_plummer, sources);
+    return loses_itself(place, rule.each ? v.targets.softening[k] : v.softening.length, rule.one_plummer,
+                        sources);
 }
 
 /// GroupFrame's bits of a lane's targets.
@@ -210,12 +215,13 @@ __device__ unsigned coarse_bits(const EvaluationView& v, const Rule& rule, const
 /// axis: small cells beside a group that is wide. A lane's share of the cells.
 __device__ bool has_near_cell(const EvaluationView& v, int64_t g, double least) {
     const geometry::Box& box = batch_group(v, g).target.box;
-    const int32_t* const list = v.node_list + v.node_offset[g];
+    const int32_t* const list = v.lists.nodes + v.lists.node_offset[g];
     const int64_t count = near_cells(v, g);
     bool found = false;
     for (int64_t e = lane_of_thread(); e < count; e += 32) {
         const int32_t node = list[e];
-        const geometry::Box centre{{v.cx[node], v.cy[node], v.cz[node]}, {v.cx[node], v.cy[node], v.cz[node]}};
+        const geometry::Box centre{{v.expansions.cx[node], v.expansions.cy[node], v.expansions.cz[node]},
+                                   {v.expansions.cx[node], v.expansions.cy[node], v.expansions.cz[node]}};
         found |= gap_between(centre, box) < least;
     }
     return found;
@@ -245,7 +251,7 @@ __device__ void sum_part(const EvaluationView& v, bool plummer, const SourceList
     constexpr int lanes = 2, rows = 2; // targets together; of 32 sources
     const int lane = lane_of_thread();
     const auto term = [&](const double* lengths, int64_t k) {
-        const double length = (lengths != nullptr ? lengths[k] : v.length) * scale;
+        const double length = (lengths != nullptr ? lengths[k] : v.softening.length) * scale;
         return kind == DevicePair::plummer ? 0.5 * length * length : length;
     };
     while (targets != 0) {
@@ -257,9 +263,9 @@ __device__ void sum_part(const EvaluationView& v, bool plummer, const SourceList
             of[t] = targets != 0 ? __ffs(static_cast<int>(targets)) - 1 : of[0];
             targets &= targets - 1;
             const int64_t k = first + of[t];
-            x[t] = v.target_x[k], y[t] = v.target_y[k], z[t] = v.target_z[k];
-            soft[t] = kind == DevicePair::constant ? common_soft<double>(plummer, v.length, scale)
-                                                   : term(v.target_softening, k);
+            x[t] = v.targets.x[k], y[t] = v.targets.y[k], z[t] = v.targets.z[k];
+            soft[t] = kind == DevicePair::constant ? common_soft<double>(plummer, v.softening.length, scale)
+                                                   : term(v.targets.softening, k);
         }
         SourceCursor cursor(list, part);
         for (int32_t begin = part.begin; begin < part.end; begin += 32 * rows) {
@@ -270,14 +276,15 @@ __device__ void sum_part(const EvaluationView& v, bool plummer, const SourceList
                 const bool heap = is_heap(index[r]),
                            none = index[r] < no_source || begin + 32 * r + lane >= part.end;
                 const int64_t node = heap ? -2 - index[r] : 0;
-                const int64_t j = heap ? v.nodes[node].first : max(index[r], 0);
-                const double charge = heap ? v.values[node * v.terms] : v.charge[j];
+                const int64_t j = heap ? v.sources.nodes[node].first : max(index[r], 0);
+                const double charge =
+                    heap ? v.expansions.values[node * v.expansions.terms] : v.sources.charge[j];
                 const double q = none ? 0 : charge * v.charge_scale;
-                const double of_source = kind == DevicePair::constant ? 0 : term(v.softening, j);
+                const double of_source = kind == DevicePair::constant ? 0 : term(v.sources.softening, j);
 #pragma unroll
                 for (int t = 0; t < lanes; ++t)
-                    add_softened<kind, true>((v.x[j] - x[t]) * scale, (v.y[j] - y[t]) * scale,
-                                             (v.z[j] - z[t]) * scale, q, soft[t], of_source, own[t]);
+                    add_softened<kind, true>((v.sources.x[j] - x[t]) * scale, (v.sources.y[j] - y[t]) * scale,
+                                             (v.sources.z[j] - z[t]) * scale, q, soft[t], of_source, own[t]);
             }
         }
         for (int t = 0; t < lanes; ++t) {
@@ -363,7 +370,7 @@ void find_coarse(backend::Queue& queue, const EvaluationView& view, const PairVa
                  int64_t group_capacity, GroupFrame* frames) {
     const Rule rule{variant.softening != Softening::none, variant.per_particle,
                     pair_kind(variant) == DevicePair::constant, variant.potential};
-    const auto kernel = view.same_places ? find_kernel<true> : find_kernel<false>;
+    const auto kernel = view.targets.same_places ? find_kernel<true> : find_kernel<false>;
     kernel<<<backend::blocks_for(group_capacity, warps), 32 * warps, 0, queue.stream()>>>(view, rule, frames);
     GRAFT_CUDA_LAUNCHED("find_coarse");
     ++queue.launches;

@@ -49,8 +49,8 @@ struct Own {
     uint32_t count;
 
     __device__ Own(const EvaluationView& v, const GroupFrame& frame)
-        : first(v.same_places ? frame.first : 0),
-          count(v.same_places ? static_cast<uint32_t>(frame.count) : uint32_t{INT32_MAX} + 1) {}
+        : first(v.targets.same_places ? frame.first : 0),
+          count(v.targets.same_places ? static_cast<uint32_t>(frame.count) : uint32_t{INT32_MAX} + 1) {}
     /// Whether the row may hold a target or holds a heap (all lanes).
     __device__ __forceinline__ bool meets(int32_t index) const {
         const bool own = static_cast<uint32_t>(index - first) < count;
@@ -153,12 +153,12 @@ __device__ __forceinline__ void run(const EvaluationView& v, const TaskView& tas
 #pragma unroll
     for (int t = 0; t < T; ++t) {
         const int64_t k = int64_t{frame.first} + first + min(place + t * part, count - 1);
-        lane.x[t] = -static_cast<float>(fma(v.target_x[k], frame.scale, -frame.centre[0]));
-        lane.y[t] = -static_cast<float>(fma(v.target_y[k], frame.scale, -frame.centre[1]));
-        lane.z[t] = -static_cast<float>(fma(v.target_z[k], frame.scale, -frame.centre[2]));
+        lane.x[t] = -static_cast<float>(fma(v.targets.x[k], frame.scale, -frame.centre[0]));
+        lane.y[t] = -static_cast<float>(fma(v.targets.y[k], frame.scale, -frame.centre[1]));
+        lane.z[t] = -static_cast<float>(fma(v.targets.z[k], frame.scale, -frame.centre[2]));
         lane.ax[t] = lane.ay[t] = lane.az[t] = lane.p[t] = 0;
     }
-    const double length = v.length * frame.scale;
+    const double length = v.softening.length * frame.scale;
     const float eps2 = fmaxf(static_cast<float>(length * length), pair_tiny<float>());
     const int own = own_part * (part + 1); // this part's first item in the row
     const int to = lane_number + own_part;
@@ -166,7 +166,7 @@ __device__ __forceinline__ void run(const EvaluationView& v, const TaskView& tas
     const auto ask = [&](int32_t begin) {
         int32_t index[rows];
         cursor.next(begin, index);
-        tile.queue.ask(v, v.size, index);
+        tile.queue.ask(v, v.sources.size, index);
         for (int r = 0; r < rows; ++r)
             tile.index[r][threadIdx.x % 32] = index[r];
     };

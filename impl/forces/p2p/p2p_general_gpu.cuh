@@ -54,30 +54,30 @@ __device__ __forceinline__ void run(const EvaluationView& v, const TaskView& tas
 #pragma unroll
     for (int t = 0; t < T; ++t) {
         const int64_t k = int64_t{frame.first} + first + min(place + t * part, count - 1);
-        x[t] = static_cast<Real>(fma(v.target_x[k], frame.scale, -frame.centre[0]));
-        y[t] = static_cast<Real>(fma(v.target_y[k], frame.scale, -frame.centre[1]));
-        z[t] = static_cast<Real>(fma(v.target_z[k], frame.scale, -frame.centre[2]));
+        x[t] = static_cast<Real>(fma(v.targets.x[k], frame.scale, -frame.centre[0]));
+        y[t] = static_cast<Real>(fma(v.targets.y[k], frame.scale, -frame.centre[1]));
+        z[t] = static_cast<Real>(fma(v.targets.z[k], frame.scale, -frame.centre[2]));
         if constexpr (per_particle) {
-            soft[t] = static_cast<Real>(term_of<kind>(v.target_softening[k] * frame.scale));
+            soft[t] = static_cast<Real>(term_of<kind>(v.targets.softening[k] * frame.scale));
             if constexpr (kind == DevicePair::plummer)
                 soft[t] += pair_tiny<Real>();
         }
         sum[t] = {0, 0, 0, 0};
     }
-    const Real constant = common_soft<Real>(plummer, v.length, frame.scale);
-    const Real length = static_cast<Real>(v.length * frame.scale);
+    const Real constant = common_soft<Real>(plummer, v.softening.length, frame.scale);
+    const Real length = static_cast<Real>(v.softening.length * frame.scale);
     const int own = threadIdx.x % 32 / part * (part + 1); // this part's first item in the tile
     const int to = tile_place(threadIdx.x % 32, part);
     const SourceList list = source_list(v, tasks.entries, task);
     SourceCursor cursor(list, task);
     int32_t index[1];
     cursor.next(task.begin, index);
-    tile.queue.ask(v, v.charge, index);
+    tile.queue.ask(v, v.sources.charge, index);
     for (int32_t begin = task.begin; begin < task.end; begin += 32) {
         fill_tile<Real, kind>(v, frame, index[0], to, tile);
         if (begin + 32 < task.end) {
             cursor.next(begin + 32, index);
-            tile.queue.ask(v, v.charge, index);
+            tile.queue.ask(v, v.sources.charge, index);
         }
 #pragma unroll 2
         for (int j = own; j < own + part; ++j) {
