@@ -48,7 +48,7 @@ int64_t room_on(const settings::DeviceOptions& options, int32_t device, int64_t 
 
 /// The lists that were fed, in the model's words.
 model::PaperWork fed_work(const Report& report, const DeviceReport& done, int order) {
-    model::PaperWork work{done.leaf, done.group, order};
+    model::PaperWork work{done.tree.leaf, done.tree.group, order};
     work.targets = static_cast<double>(done.targets);
     work.groups = static_cast<double>(done.fed.groups);
     work.leaf_entries = static_cast<double>(done.fed.leaf_entries);
@@ -138,7 +138,7 @@ void GpuEngine::end(const Environment& environment, bool once) {
     if (!environment.comm.alone())
         report.time_s.output = output_s;
     if (report.has_tree)
-        tuning.after(report, done.leaf, done.group,
+        tuning.after(report, done.tree.leaf, done.tree.group,
                      tuning.compares() ? room_on(settings.device, device_->ordinal, done.bytes_device) : 0);
     environment.buffers.after(done.fed, fed_work(report, done, settings.order), tuning.told().sizes.block);
 }

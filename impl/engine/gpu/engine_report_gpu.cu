@@ -41,9 +41,10 @@ void DeviceForce::report_tree(DeviceReport& report) const {
     const backend::DeviceStatus& status = s_.c.status;
     const lists::DeviceLists& lists = s_.lists.lists;
     std::snprintf(report.local, sizeof report.local, "%s", forces::local_words(job.why_not_local()).c_str());
-    report.nodes = status.nodes_needed, report.leaves = status.leaves, report.levels = status.levels;
-    report.groups = status.groups_needed;
-    report.leaf = job.settings.leaf, report.group = job.settings.group;
+    report.tree.nodes = status.nodes_needed, report.tree.leaves = status.leaves,
+    report.tree.levels = status.levels;
+    report.tree.groups = status.groups_needed;
+    report.tree.leaf = job.settings.leaf, report.tree.group = job.settings.group;
     report.fed = s_.evaluate.fed();
     report.batches = s_.capacity.batches();
     report.bytes_lists = 4 * (lists.nodes.size() + lists.leaves.size()) +
