@@ -203,9 +203,9 @@ void PeriodicSum::say(const settings::Settings& settings, const particles::Probl
                       const core::Log& log) {
     PeriodicWords words{split_.alpha, split_.cutoff, split_.cells, waves_.vector_count(), false};
     words.accuracy = accuracy_of(settings);
-    words.edge = open_axis_ >= 0   ? lattice_.edge[open_axis_]
-                 : wire_axis_ >= 0 ? lattice_.edge[WireImages::across(wire_axis_, 0)]
-                                   : 0;
+    words.edge = shape_.open_axis >= 0   ? lattice_.edge[shape_.open_axis]
+                 : shape_.wire_axis >= 0 ? lattice_.edge[WireImages::across(shape_.wire_axis, 0)]
+                                         : 0;
     words.net = std::abs(charge_) > 1e-9 * std::sqrt(totals.square);
     words.charge = charge_ / problem.charge_scale;
     const std::string text = periodic_words(settings, words);
