@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lattice sum, third part: slabs and wires. See periodic.hpp.
+// What a slab and a wire add to the lattice sum. See periodic.hpp.
 #include "periodic/periodic.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the two halves of the fused construction share: octree_leaves_gpu.cu finds leaves and cells,
+// What the steps of the fused construction share: octree_leaves_gpu.cu finds leaves and cells,
 // octree_gpu.cu puts nodes in order. Only for them.
 #pragma once
 

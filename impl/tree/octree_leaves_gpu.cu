@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Leaves and inner nodes from neighbouring keys; the first half of the construction told in octree_gpu.cu.
+// The fused construction's leaves and inner nodes, from neighbouring keys. octree_gpu.cu makes nodes of them.
 #include "tree/octree_gpu.cuh"
 
 #include <cooperative_groups.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See replica_field.hpp. First part: moments, the polynomial and its field.
+// See replica_field.hpp. Moments, the polynomial and its field.
 #include "periodic/replicas/replica_field.hpp"
 
 #include "periodic/replicas/solid_harmonics.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See replica_field.hpp. Second part: which images are near, and the sums over all others, by Ewald's way.
+// See replica_field.hpp. Which images are near, and the sums over all others, by Ewald's way.
 //
 // With B_0 = erfc(a n) / n, B_l+1 = -B_l' / n:
 //     sum over n != 0 of R_lm(n) (B_l(n) - (2l - 1)!! / n^(2l+1) where n is near)
