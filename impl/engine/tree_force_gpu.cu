@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The methods on the device, from the particles to the field: tree_force.cpp and direct.cpp there.
+// The methods on the device, from the particles to the field: tree_force.cpp and direct_force.cpp there.
 #include "engine/gpu/steps_gpu.cuh"
 
 namespace graft::engine {

@@ -290,8 +290,8 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
             size_sources(queue, view, w.sizes.size(), w.sizes.data());
         if (fast && !local)
             pack();
-        else if (fast && !lists.cut)
-            lists::cut_far(queue, tree, moments, targets, lists, how.order, device_local_degree, w.far);
+        else if (fast && !lists.split)
+            lists::split_far(queue, tree, moments, targets, lists, how.order, device_local_degree, w.far);
     }
     if (local)
         w.see_far(view);

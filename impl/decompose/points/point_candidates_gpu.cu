@@ -86,7 +86,7 @@ void RecordsEngine::fetch_few(const RecordsCell* cells, int64_t count, const int
         if (staged)
             std::copy_n(here + cells[c].at, found[c], out);
         else
-            copies.fetch(out, there + cells[c].at, found[c] * int64_t{sizeof(Candidate)});
+            transfer.fetch(out, there + cells[c].at, found[c] * int64_t{sizeof(Candidate)});
         out += found[c];
     }
 }

@@ -53,9 +53,9 @@ void grow(backend::DeviceBuffer<T> (&buffers)[3], int dimension, int64_t n) {
 
 RecordsEngine::RecordsEngine(int device)
     : memory(device), queue(memory, nullptr),
-      copies(queue), x{backend::DeviceBuffer<double>(memory, "points"),
-                       backend::DeviceBuffer<double>(memory, "points"),
-                       backend::DeviceBuffer<double>(memory, "points")},
+      transfer(queue), x{backend::DeviceBuffer<double>(memory, "points"),
+                         backend::DeviceBuffer<double>(memory, "points"),
+                         backend::DeviceBuffer<double>(memory, "points")},
       id(memory, "ids"), key{{backend::DeviceBuffer<uint32_t>(memory, "ORB keys"),
                               backend::DeviceBuffer<uint32_t>(memory, "ORB keys"),
                               backend::DeviceBuffer<uint32_t>(memory, "ORB keys")},
@@ -104,7 +104,7 @@ void RecordsEngine::start(const RecordsStart& start) {
     const Points& points = start.points;
     n = points.n, dimension = start.dimension, id_base = start.id_base;
     has_id = points.id != nullptr, weighted = !start.weights.unit;
-    copies.set_threads(start.threads);
+    transfer.set_threads(start.threads);
     grow(x, dimension, n);
     id.resize(has_id ? n : 0);
     for (int side = 0; side < 2; ++side) {
@@ -120,12 +120,12 @@ void RecordsEngine::start(const RecordsStart& start) {
     host_answer.resize(answer.size());
     const double* const from[3] = {points.x, points.y, points.z};
     for (int axis = 0; axis < dimension; ++axis)
-        copies.send(x[axis].data(), from[axis], n * 8);
+        transfer.send(x[axis].data(), from[axis], n * 8);
     if (has_id)
-        copies.send(id.data(), points.id, n * 8);
+        transfer.send(id.data(), points.id, n * 8);
     const unsigned blocks = backend::blocks_for(n, threads);
     if (weighted) {
-        copies.send(weight[0].data(), points.cost, n * 8);
+        transfer.send(weight[0].data(), points.cost, n * 8);
         make_weights<<<blocks, threads, 0, queue.stream()>>>(start.weights, n, weight[0].data());
         GRAFT_CUDA_LAUNCHED("make_weights");
     }
@@ -144,9 +144,9 @@ void RecordsEngine::finish(const int64_t* part_end, int32_t parts, int32_t* owne
     auto* const owners = reinterpret_cast<int32_t*>(key[0][0].data()); // whose records have had their day
     write_device_owners(queue, reinterpret_cast<const uint32_t*>(order.data()),
                         reinterpret_cast<const int64_t*>(answer.data()), parts, n, owners);
-    copies.fetch(owner, owners, n * 4);
+    transfer.fetch(owner, owners, n * 4);
     if (order_out != nullptr)
-        copies.fetch(order_out, order.data(), n * 4);
+        transfer.fetch(order_out, order.data(), n * 4);
 }
 
 namespace {

@@ -6,7 +6,7 @@
 // theirs by their number (first[cell] = its first block). Each answer is one wait.
 #pragma once
 
-#include "decompose/array_copies_gpu.cuh"
+#include "decompose/array_transfer_gpu.cuh"
 #include "decompose/points/point_records_table.hpp"
 
 #include <cstdint>
@@ -75,7 +75,7 @@ struct RecordsEngine {
 
     backend::DeviceMemory memory;
     backend::Queue queue;
-    HostCopies copies;
+    HostTransfer transfer;
     backend::DeviceBuffer<double> x[3];
     backend::DeviceBuffer<int64_t> id;
     backend::DeviceBuffer<uint32_t> key[2][3], index[2];

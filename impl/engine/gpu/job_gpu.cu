@@ -103,7 +103,7 @@ forces::DeviceEvaluation DeviceJob::evaluation() const {
     how.leaf = settings.leaf;
     how.kernel = kernel();
     how.local = why_not_local() == nullptr;
-    // Kept lists are cut anew for moved particles; what groups share is not.
+    // Kept lists are split anew for moved particles; what groups share is not.
     how.packed = how.local && !keeps_lists() && !over_ranks;
     how.block_x = settings.device.block_x, how.block_y = settings.device.block_y;
     return how;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The near field's part of libgraft_cuda.so's table: near_table.hpp.
 #include "near/copies/collect_gpu.cuh"
+#include "near/helmholtz_phases.hpp"
 #include "near/plan/near_plan_gpu.cuh"
-#include "near/wave_phases.hpp"
 #include "particles/write_arrays.hpp"
 
 #include "backend/block_cache_gpu.cuh"
