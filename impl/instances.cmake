@@ -56,7 +56,7 @@ endforeach()
 set(exact_gpu_instances "") # compiled as the room they belong to: without fused multiply-adds
 foreach(order RANGE 4)
     graft_gpu_instance(exact_gpu_instances moments/order_${order} moments/p2m_m2m_gpu.cuh moments::device
-        "template void compute_order<${order}>(backend::Queue&, const Problem&, int64_t);")
+        "template void compute_order<${order}>(backend::Queue&, const MomentsInput&, int64_t);")
 endforeach()
 
 # The loops of near/tiles/tile.hpp, once per SIMD target: a kind of number and two forms a file.

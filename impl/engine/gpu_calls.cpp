@@ -47,8 +47,8 @@ int64_t room_on(const settings::DeviceOptions& options, int32_t device, int64_t 
 }
 
 /// The lists that were fed, in the model's words.
-model::PaperWork fed_work(const Report& report, const DeviceReport& done, int order) {
-    model::PaperWork work{done.tree.leaf, done.tree.group, order};
+model::PaperCounts fed_work(const Report& report, const DeviceReport& done, int order) {
+    model::PaperCounts work{done.tree.leaf, done.tree.group, order};
     work.targets = static_cast<double>(done.targets);
     work.groups = static_cast<double>(done.fed.groups);
     work.leaf_entries = static_cast<double>(done.fed.leaf_entries);

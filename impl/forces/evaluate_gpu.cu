@@ -35,7 +35,7 @@ struct DeviceEvaluator::Work {
     lists::DeviceFarLists far;
     backend::DeviceBuffer<float> expansions, shared_expansions;
     backend::DeviceBuffer<GroupFrame> shared_frames;
-    VariantWork variants;
+    VariantBuffers variants;
     EvaluatorCapacity capacity; // what set_capacity() gave; no tasks: chosen by the lists' capacities
     int64_t reserved_tasks = 0, reserved_slots = 0;
     // Cells beside pairs: each kernel's last tasks leave multiprocessors idle, which the other one fills.

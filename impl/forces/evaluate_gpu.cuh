@@ -46,7 +46,7 @@ struct DeviceEvaluation {
     bool packed = false;
     /// Of kernels that work by tasks, not null: accelerations go into records in the host's order (by
     /// DeviceTargets::origin) and not to the field; no potentials, no `add`.
-    particles::ExportRecord* records = nullptr;
+    particles::ExportRow* records = nullptr;
     int block_x = 0, block_y = 0; // liu2022's BX, BY or threads a block; 0: their optimum
 };
 

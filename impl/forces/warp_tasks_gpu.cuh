@@ -49,7 +49,7 @@ struct ViewLists {
 };
 
 /// Far cells (m2l_gpu.cuh); null: every cell is near.
-struct ViewFar {
+struct ViewPolynomials {
     const int32_t* near_count; // of a group's node list, those that come first
     const int32_t* one_sign;   // 0: charges of both signs, all are near after all
     const float* expansions;   // device_local_terms a group, where it has a polynomial
@@ -75,7 +75,7 @@ struct EvaluationView {
     ViewExpansions expansions;
     ViewTargets targets;
     ViewLists lists;
-    ViewFar far;
+    ViewPolynomials far;
     ViewSoftening softening;
     double charge_scale;          // power of two
     float charge_scale_single;    // the same

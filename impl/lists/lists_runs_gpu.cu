@@ -58,16 +58,16 @@ struct Shared {
 
 /// A sorted piece: which of this lane's spans begin a run, and how many runs and items come before them in
 /// the piece and are in all of it.
-struct Piece {
+struct SortedSpans {
     uint64_t span[per_lane];
     bool starts[per_lane];
     int2 below, all;
 };
 
 /// Entries [at, end), at most a piece, by one warp.
-__device__ Piece sort_piece(const EncodeInput& in, int64_t at, int64_t end, Shared& shared) {
+__device__ SortedSpans sort_piece(const EncodeInput& in, int64_t at, int64_t end, Shared& shared) {
     const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
-    Piece made;
+    SortedSpans made;
     for (int k = 0; k < per_lane; ++k) {
         const int64_t entry = at + k * 32 + lane;
         made.span[k] = entry < end ? span_of(in, in.entries[entry]) : no_entry;
@@ -89,7 +89,7 @@ __device__ Piece sort_piece(const EncodeInput& in, int64_t at, int64_t end, Shar
 }
 
 /// Writes a piece's runs behind `before` runs and items.
-__device__ void write_piece(const Piece& piece_runs, int2 before, DeviceRun* runs) {
+__device__ void write_piece(const SortedSpans& piece_runs, int2 before, DeviceRun* runs) {
     int2 at = SumBoth()(piece_runs.below, before);
     for (int k = 0; k < per_lane; ++k) {
         if (piece_runs.starts[k])
@@ -115,7 +115,7 @@ __device__ void encode_with_warp(const EncodeInput& in, const RunOutput& out, in
     const int64_t begin = in.offset[g], end = in.offset[g + 1];
     int2 made{0, 0};
     for (int64_t at = begin; at < end; at += piece) {
-        const Piece sorted = sort_piece(in, at, end, shared);
+        const SortedSpans sorted = sort_piece(in, at, end, shared);
         write_piece(sorted, made, out.runs + begin + g);
         made = SumBoth()(made, sorted.all);
     }
@@ -128,7 +128,7 @@ __device__ void encode_with_block(const EncodeInput& in, const RunOutput& out, i
     const int64_t begin = in.offset[g], end = in.offset[g + 1];
     int2 made{0, 0};
     for (int64_t at = begin; at < end; at += warps * piece) {
-        const Piece sorted = sort_piece(in, min(at + warp * piece, end), end, shared);
+        const SortedSpans sorted = sort_piece(in, min(at + warp * piece, end), end, shared);
         if (threadIdx.x % 32 == 0)
             shared.sums[warp] = sorted.all;
         __syncthreads();

@@ -66,9 +66,9 @@ geometry::Lattice PeriodicSum::lattice_of(const settings::Settings& s) {
     return lattice;
 }
 
-EwaldProblem PeriodicSum::problem_of(const settings::Settings& settings, const geometry::Lattice& lattice,
-                                     int64_t particles, double square_sum, double longest) {
-    EwaldProblem p;
+EwaldInput PeriodicSum::problem_of(const settings::Settings& settings, const geometry::Lattice& lattice,
+                                   int64_t particles, double square_sum, double longest) {
+    EwaldInput p;
     p.lattice = lattice;
     p.particles = particles;
     p.square_sum = square_sum;
@@ -132,8 +132,8 @@ void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator&
     find_moments(comm, settings, problem);
     const bool full = settings.precision == settings::Precision::fp64;
     const bool plummer = settings.softening == settings::Softening::plummer;
-    EwaldProblem p = problem_of(settings, lattice_, all_particles, totals.square,
-                                plummer && !problem.per_particle_softening ? 0 : totals.longest);
+    EwaldInput p = problem_of(settings, lattice_, all_particles, totals.square,
+                              plummer && !problem.per_particle_softening ? 0 : totals.longest);
     p.all_pairs = settings.method == settings::Method::direct;
     p.pair_cost = p.all_pairs ? direct_cost : pair_costs[full];
     CellModel& cells = p.cells;

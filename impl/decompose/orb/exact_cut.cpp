@@ -150,7 +150,7 @@ bool decide(const Candidate* begin, const Candidate* end, const EqualPoints& hea
             before = after;
             continue;
         }
-        const Place place{from_ordered_image(c->image), from_ordered_id(c->id)};
+        const AxisPosition place{from_ordered_image(c->image), from_ordered_id(c->id)};
         if (search.goal.takes(after.count, before.weight, after.weight)) {
             const bool listed = c + 1 != end && c[1].image == c->image;
             if (!listed && !(heap.known && after.count < heap.end))

@@ -18,7 +18,7 @@ constexpr int64_t staged_most = int64_t{1} << 17; // candidates that come along 
 
 __global__ void __launch_bounds__(threads)
     write_candidates(DeviceQuestion<RecordsCell> question, DeviceRecordArrays from, DeviceRecordArrays list,
-                     DevicePlaces places, unsigned long long* found, Candidate* out) {
+                     DeviceCoordinates places, unsigned long long* found, Candidate* out) {
     const auto block = static_cast<int32_t>(blockIdx.x);
     const int32_t number = question.find(block);
     const RecordsCell cell = question.cell[number];

@@ -22,7 +22,7 @@ struct KeyFrames {
     KeyFrame axis[3];
 };
 
-__global__ void make_records(DevicePlaces places, int dimension, KeyFrames frames, int64_t n,
+__global__ void make_records(DeviceCoordinates places, int dimension, KeyFrames frames, int64_t n,
                              DeviceRecordArrays arrays) {
     const int64_t i = int64_t{blockIdx.x} * threads + threadIdx.x;
     if (i >= n)
@@ -77,7 +77,7 @@ DeviceRecordArrays RecordsEngine::arrays(int side) const {
             weighted ? weight[side].data() : nullptr};
 }
 
-DevicePlaces RecordsEngine::places() const {
+DeviceCoordinates RecordsEngine::places() const {
     return {{x[0].data(), x[1].data(), x[2].data()}, has_id ? id.data() : nullptr, id_base};
 }
 

@@ -23,7 +23,7 @@ struct DeviceRecordArrays {
 };
 
 /// The points by index, as the host has them.
-struct DevicePlaces {
+struct DeviceCoordinates {
     const double* x[3];
     const int64_t* id; // NULL: id_base + index
     int64_t id_base;
@@ -63,7 +63,7 @@ struct RecordsEngine {
     void finish(const int64_t* part_end, int32_t parts, int32_t* owner, int32_t* order_out);
 
     DeviceRecordArrays arrays(int side) const;
-    DevicePlaces places() const;
+    DeviceCoordinates places() const;
     /// Sends the cells; blocks of `chunk` records each, `blocks` of them in all. size(cell): its records.
     template <typename Cell, typename Size>
     DeviceQuestion<Cell> ask(const Cell* cells, int64_t count, int32_t chunk, int64_t& blocks, Size&& size);

@@ -17,7 +17,7 @@ constexpr int warps = threads / 32;
 static_assert(tile == 2048, "RecordsEngine::start makes room for tiles of 2048");
 
 __device__ __forceinline__ bool goes_left(const RecordsCut& cut, uint32_t key, const uint32_t* index,
-                                          const DevicePlaces& places) {
+                                          const DeviceCoordinates& places) {
     if (key != cut.key)
         return key < cut.key;
     const uint32_t item = *index;
@@ -26,7 +26,7 @@ __device__ __forceinline__ bool goes_left(const RecordsCut& cut, uint32_t key, c
 
 /// left[tile] = its records left of the cut.
 __global__ void __launch_bounds__(threads)
-    count_tiles(DeviceQuestion<RecordsCut> question, DeviceRecordArrays from, DevicePlaces places,
+    count_tiles(DeviceQuestion<RecordsCut> question, DeviceRecordArrays from, DeviceCoordinates places,
                 int32_t* left) {
     __shared__ int32_t sum;
     const auto block = static_cast<int32_t>(blockIdx.x);
@@ -69,7 +69,7 @@ __global__ void count_cells(DeviceQuestion<RecordsCut> question, const int32_t* 
 template <bool weighted>
 __global__ void __launch_bounds__(threads)
     move_records(DeviceQuestion<RecordsCut> question, DeviceRecordArrays from, DeviceRecordArrays to,
-                 int32_t* order, int dimension, DevicePlaces places, const int32_t* before) {
+                 int32_t* order, int dimension, DeviceCoordinates places, const int32_t* before) {
     __shared__ int32_t lefts[warps];
     const auto block = static_cast<int32_t>(blockIdx.x);
     const int32_t number = question.find(block), first = question.first[number];

@@ -17,7 +17,7 @@ constexpr int64_t held_back = 1 << 20;        // for scratch of scans
 /// The output takes the node lists' memory for its records (WriteStep): they get as much as that needs,
 /// where memory is ample.
 void hold_records(const DeviceJob& job, int64_t bytes_free, lists::DeviceLists& lists) {
-    const int64_t bytes = job.targets * int64_t{sizeof(particles::ExportRecord)};
+    const int64_t bytes = job.targets * int64_t{sizeof(particles::ExportRow)};
     if (!job.some() && particles::serves_records(job.targets) && bytes <= bytes_free / 4)
         lists.nodes.resize(bytes / int64_t{sizeof(int32_t)});
 }

@@ -86,7 +86,7 @@ bool DeviceJob::feeds() const {
 
 const char* DeviceJob::why_not_local() const {
     const bool plummer_each = pairs.softening == forces::Softening::plummer && pairs.per_particle;
-    const char* const why = forces::why_not_local(settings, plummer_each, forces::LocalPlace::gpu);
+    const char* const why = forces::why_not_local(settings, plummer_each, forces::M2lDevice::gpu);
     if (why == nullptr && settings.local == settings::Local::auto_ &&
         targets / settings.group < forces::least_far_groups)
         return "no faster for so few targets on a GPU";

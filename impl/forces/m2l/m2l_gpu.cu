@@ -38,7 +38,7 @@ __device__ __forceinline__ PackedCell read_cell(const PackedCell* from) {
 template <bool softened>
 __device__ __forceinline__ void add_cell(const PackedCell& cell, const GroupFrame& frame, float eps2,
                                          float* sum) {
-    using Body = LocalBody<DeviceOps<float>, device_local_order, softened, false>;
+    using Body = M2lBody<DeviceOps<float>, device_local_order, softened, false>;
     float u[3] = {-static_cast<float>(fma(cell.x, frame.scale, -frame.centre[0])),
                   -static_cast<float>(fma(cell.y, frame.scale, -frame.centre[1])),
                   -static_cast<float>(fma(cell.z, frame.scale, -frame.centre[2]))};

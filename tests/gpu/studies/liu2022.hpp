@@ -89,7 +89,7 @@ struct Setting {
     test::Scene scene;
     test::DeviceScene device;
     forces::DeviceField field;
-    study::VariantWork work;
+    study::VariantBuffers work;
     forces::DeviceEvaluator evaluator;
     double pairs = 0, cells = 0;
 };

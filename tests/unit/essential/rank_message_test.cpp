@@ -129,7 +129,7 @@ TEST(DeviceMessage, SupersAreATreeOfAtMostArityChildren) {
             for (int64_t k = 0; k < supers + senders; ++k)
                 EXPECT_EQ(parents[static_cast<size_t>(k)], k == 0 ? 0 : 1);
             std::vector<int> taken(static_cast<size_t>(plan.nodes));
-            for (const RankPlace& place : plan.places)
+            for (const RankOffsets& place : plan.places)
                 for (int32_t j = 0; j < 3; ++j)
                     ++taken[static_cast<size_t>(place.of(j))];
             for (int64_t k = 0; k < plan.nodes; ++k)
