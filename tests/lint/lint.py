@@ -6,7 +6,9 @@ BUILD is a configured build folder: its compile_commands.json says where a targe
 
 layering   a room includes only what rooms.py allows it, and so do plugin, capi and adapters, however the include is written
 cycles     no files include each other in a circle, and no C files of an adapter or of the loader call each other in one
-names      file names as design section 4 wants them: names.py, words.txt, gpu_alone.txt, names_known.txt
+names      names of files and types as design section 4 wants them: names.py, words.txt, gpu_alone.txt, types_allowed.txt,
+           names_known.txt
+members    no class or struct has more than 25 data members (members.py); public headers are not asked
 sizes      no source file is longer than 500 lines
 quiet      no printing, exiting, aborting, signal handling or MPI_COMM_WORLD in what becomes libgraft
 headers    each public header compiles alone, as C99 and as C++17, with -pedantic -Werror
@@ -26,16 +28,18 @@ import subprocess
 import sys
 import tempfile
 
+import members as data_members
 import names as file_names
 import one_type
 from includes import ENDINGS, Includes, circle_in
 from planted import CASES, DIRECTORIES
 from rooms import KNOWN, OUTSIDE, ROOMS
 
-RULES = ("layering", "cycles", "names", "sizes", "quiet", "headers", "device", "targets", "links", "licence", "types", "self_test")
+RULES = ("layering", "cycles", "names", "members", "sizes", "quiet", "headers", "device", "targets", "links", "licence", "types", "self_test")
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".f90", ".F90", ".f", ".py", ".inc")
 NO_COMMENT = ("lammps/example.in", "lammps/cluster.in", "graft.pc.in") # inputs of LAMMPS, and what pkg-config reads
 LONGEST = 500
+MOST_MEMBERS = 25
 LOUD = re.compile(r"std::(cout|cerr|clog|puts|printf|exit|abort|terminate|quick_exit|signal)\b|"
                   r"(?<![\w:.>])(printf|fprintf|puts|putchar|perror|exit|_exit|abort|signal|sigaction|quick_exit)\s*\(|"
                   r"\bomp_set_\w+|MPI_COMM_WORLD|MPI_Abort")
@@ -124,6 +128,15 @@ def cycles(repository, build):
 
 def names(repository):
     yield from file_names.check(repository)
+
+
+def members(repository):
+    for folder in ("impl", os.path.join("capi", "src"), os.path.join("capi", "internal"), "plugin", "adapters"):
+        for path in files_of(repository, folder, (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".inc")):
+            for name, line, count in data_members.of_text(without_comments(read(repository, path))):
+                if count > MOST_MEMBERS:
+                    yield (f"{path}:{line}: {name} has {count} data members; nothing passes {MOST_MEMBERS}: "
+                           "put those that belong together in structs of their own")
 
 
 def sizes(repository):
