@@ -122,13 +122,13 @@ template void spread_sums(backend::Queue&, const float*, const int32_t*, const i
 template void spread_sums(backend::Queue&, const double*, const int32_t*, const int32_t*, int64_t, bool,
                           double, const double*, const LookedSums*, const ArrayView&);
 
-struct OtherDevice::OnOther {
-    explicit OnOther(const OtherDevice& side) : side_(side) {
+struct OtherDevice::CurrentDevice {
+    explicit CurrentDevice(const OtherDevice& side) : side_(side) {
         GRAFT_CUDA(backend::use_device(side.device()));
     }
-    ~OnOther() { (void)backend::use_device(side_.near_device_); }
-    OnOther(const OnOther&) = delete;
-    OnOther& operator=(const OnOther&) = delete;
+    ~CurrentDevice() { (void)backend::use_device(side_.near_device_); }
+    CurrentDevice(const CurrentDevice&) = delete;
+    CurrentDevice& operator=(const CurrentDevice&) = delete;
 
   private:
     const OtherDevice& side_;
@@ -141,7 +141,7 @@ OtherDevice::OtherDevice(int32_t device, backend::Queue& near, const SomePoints&
     reach(near_device_, device);
     near_event_ = std::make_unique<backend::Event>(near.memory());
     reach(device, near_device_);
-    const OnOther there(*this);
+    const CurrentDevice there(*this);
     for (int k = 0; k < 3; ++k)
         if (k == 0 || near_lists_[k] != near_lists_[0])
             lists_[k] = std::make_unique<SomePoints>(*near_lists_[k], queue_);
@@ -171,7 +171,7 @@ void OtherDevice::bring(int32_t place, const ArrayView& view, const SomePoints& 
         return;
     char* from = nullptr;
     { // always: a copy out of the caller's array itself was made after the kernel of another part there
-        const OnOther there(*this);
+        const CurrentDevice there(*this);
         from = buffer(place, bytes);
         pick_items(queue_, view, copy_of(some).on_device(), some.size(), from);
         GRAFT_CUDA(cudaEventRecord(far_event_, queue_.stream()));
@@ -183,12 +183,12 @@ void OtherDevice::bring(int32_t place, const ArrayView& view, const SomePoints& 
 
 void OtherDevice::follow() {
     GRAFT_CUDA(cudaEventRecord(*near_event_, near_.stream()));
-    const OnOther there(*this);
+    const CurrentDevice there(*this);
     GRAFT_CUDA(cudaStreamWaitEvent(queue_.stream(), *near_event_, 0));
 }
 
 const void* OtherDevice::carry(int32_t place, const void* from, int64_t bytes) {
-    const OnOther there(*this);
+    const CurrentDevice there(*this);
     char* const to = buffer(place, bytes);
     GRAFT_CUDA(
         cudaMemcpyPeerAsync(to, device(), from, near_device_, static_cast<size_t>(bytes), queue_.stream()));
@@ -203,7 +203,7 @@ void OtherDevice::give(int32_t place, const T* from, bool add, double units, con
         return;
     const auto* const sums =
         static_cast<const T*>(carry(place, from, own.size() * static_cast<int64_t>(sizeof(T))));
-    const OnOther there(*this);
+    const CurrentDevice there(*this);
     spread_sums(queue_, sums, nullptr, own.on_device(), own.size(), add, units, scale, looked, to);
 }
 template void OtherDevice::give(int32_t, const float*, bool, double, const double*, const LookedSums*,
@@ -213,7 +213,7 @@ template void OtherDevice::give(int32_t, const double*, bool, double, const doub
 
 void OtherDevice::join() {
     {
-        const OnOther there(*this);
+        const CurrentDevice there(*this);
         GRAFT_CUDA(cudaEventRecord(far_event_, queue_.stream()));
     }
     GRAFT_CUDA(cudaStreamWaitEvent(near_.stream(), far_event_, 0));

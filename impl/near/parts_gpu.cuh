@@ -89,7 +89,7 @@ class OtherDevice {
     void join();
 
   private:
-    struct OnOther; // the far device is the current one
+    struct CurrentDevice; // the far device is the current one
     const SomePoints& copy_of(const SomePoints& near) const;
     char* buffer(int32_t place, int64_t bytes);
     int32_t near_device_;
