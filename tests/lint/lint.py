@@ -18,6 +18,7 @@ links      relative links of Markdown files lead somewhere, and so do the paths 
            docs/lab/gpu is in its index
 licence    each source names its licence in its first lines: SPDX-License-Identifier
 types      a program of tests has no two types of one name: one_type.py
+subjects   subjects of commits have at most 72 characters: subjects.py
 self_test  each of these rules finds a violation that is planted for it
 """
 import glob
@@ -31,11 +32,13 @@ import tempfile
 import members as data_members
 import names as file_names
 import one_type
+import subjects as commit_subjects
 from includes import ENDINGS, Includes, circle_in
 from planted import CASES, DIRECTORIES
 from rooms import KNOWN, OUTSIDE, ROOMS
 
-RULES = ("layering", "cycles", "names", "members", "sizes", "quiet", "headers", "device", "targets", "links", "licence", "types", "self_test")
+RULES = ("layering", "cycles", "names", "members", "sizes", "quiet", "headers", "device", "targets", "links", "licence", "types", "subjects",
+         "self_test")
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".f90", ".F90", ".f", ".py", ".inc")
 NO_COMMENT = ("lammps/example.in", "lammps/cluster.in", "graft.pc.in") # inputs of LAMMPS, and what pkg-config reads
 LONGEST = 500
@@ -274,8 +277,12 @@ def types(repository, build):
         yield f"{folder}: two types are called {name}, in {' and '.join(files)}; expected another name for one of them"
 
 
-def plant(folder, files):
-    """Writes a case's tree, and the compile commands of a build of it."""
+def subjects(repository):
+    yield from commit_subjects.check(repository)
+
+
+def plant(folder, files, commits=()):
+    """Writes a case's tree, the compile commands of a build of it, and empty commits with these subjects."""
     for path, text in files.items():
         os.makedirs(os.path.join(folder, os.path.dirname(path)), exist_ok=True)
         with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
@@ -285,12 +292,15 @@ def plant(folder, files):
                 for source, paths in DIRECTORIES.items()]
     with open(os.path.join(folder, "build", "compile_commands.json"), "w", encoding="utf-8") as file:
         json.dump(commands, file)
+    settings = ("-c", "user.name=any", "-c", "user.email=any@example.org", "-c", "commit.gpgsign=false")
+    for arguments in [("init", "-q")] * bool(commits) + [(*settings, "commit", "-q", "--allow-empty", "-m", one) for one in commits]:
+        commit_subjects.git(folder, *arguments)
 
 
 def self_test(_repository):
     for case in CASES:
         with tempfile.TemporaryDirectory() as folder:
-            plant(folder, case["files"])
+            plant(folder, case["files"], case.get("commits", ()))
             options = {"rooms": case["rooms"]} if "rooms" in case else {}
             said = list(ask(case["rule"], folder, os.path.join(folder, "build"), **options))
         for part in case.get("says", case["files"]):

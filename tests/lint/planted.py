@@ -2,7 +2,7 @@
 """Small trees with something wrong in each: what every rule must notice, and what it must let pass.
 
 A case has the rule, its files, `says` (parts of the complaints to be made; all of the files' paths where it is not given),
-`silent` (parts that no complaint may have), and for rules about rooms the `rooms` of its house.
+`silent` (parts that no complaint may have), for rules about rooms the `rooms` of its house, for those about history `commits`.
 """
 
 # A house with rooms in rooms.
@@ -153,6 +153,9 @@ CASES = (
         "tests/support/b.hpp": "namespace a {\nnamespace b { class Scene final : Base { }; struct Own; }\nstruct Inner {}; }\n"},
      "says": ["tests/gpu/near: two types are called a::b::Scene, in tests/gpu/near/a.hpp and tests/support/b.hpp"],
      "silent": ["Own", "Inner"]},
+    {"rule": "subjects", "files": {}, "commits": ("One", "Another " * 10), "says": ["subject of 79 characters"]},
+    {"rule": "subjects", "files": {}, "commits": ("Another " * 10, "One"), "says": [], "silent": ["subject"]},
+    {"rule": "subjects", "files": {}, "says": [], "silent": ["subject"]},
     {"rule": "headers", "files": {
         "capi/include/graft/a.h": "int64_t f(void);\n",
         "capi/include/graft/b.h": "// C99 has these\ninline int f() {}\n"}},
