@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The CUDA backend's ground: checked calls, a queue of work, and the status words that kernels leave for the
+// What the CUDA backend stands on: checked calls, a queue of work, and the status words that kernels leave for the
 // host.
 //
 // Invariants: every CUDA call goes through check(); nothing here waits for the device but functions that say
