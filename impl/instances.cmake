@@ -41,10 +41,10 @@ foreach(dimension 2 3)
 endforeach()
 foreach(real float double)
     graft_gpu_instance(gpu_instances decompose/cut_count_${real} decompose/orb/gpu/cut_count_gpu.cuh decompose
-        "template void orb_count<${real}>(backend::Queue&, const OrbGround<${real}>&, int, int);
-template void orb_count_again<${real}>(backend::Queue&, const OrbGround<${real}>&, int, int);")
+        "template void orb_count<${real}>(backend::Queue&, const OrbView<${real}>&, int, int);
+template void orb_count_again<${real}>(backend::Queue&, const OrbView<${real}>&, int, int);")
 endforeach()
-set(view "backend::Queue&, const EvaluationView&, const UnitView&")
+set(view "backend::Queue&, const EvaluationView&, const TaskView&")
 foreach(potential false true)
     graft_gpu_instance(gpu_instances forces/p2p_fast_${potential} forces/p2p/p2p_fast_gpu.cuh forces::fast_pairs
         "template void launch<false, ${potential}>(${view});
@@ -56,7 +56,7 @@ endforeach()
 set(exact_gpu_instances "") # compiled as the room they belong to: without fused multiply-adds
 foreach(order RANGE 4)
     graft_gpu_instance(exact_gpu_instances moments/order_${order} moments/p2m_m2m_gpu.cuh moments::device
-        "template void compute_order<${order}>(backend::Queue&, const Problem&, int64_t);")
+        "template void compute_order<${order}>(backend::Queue&, const MomentsInput&, int64_t);")
 endforeach()
 
 # The loops of near/tiles/tile.hpp, once per SIMD target: a kind of number and two forms a file.

@@ -114,8 +114,8 @@ static void release(graft_lammps* at) {
     if (at->comm != NULL)
         at->comm->comm_free(at->comm);
     exclusions_free(&at->excluded);
-    free(at->charge);
-    free(at->energy);
+    free(at->per_atom.charge);
+    free(at->per_atom.energy);
     free(at);
 }
 
@@ -188,9 +188,9 @@ int32_t graft_lammps_query(graft_lammps* at, const char* key, double* value) {
     const struct {
         const char* key;
         double value;
-    } own[] = {{"adapter.calls", at != NULL ? (double)at->calls : 0},
-               {"adapter.time_s.call", at != NULL ? at->call_s : 0},
-               {"adapter.time_s.graft", at != NULL ? at->graft_s : 0},
+    } own[] = {{"adapter.calls", at != NULL ? (double)at->spent.calls : 0},
+               {"adapter.time_s.call", at != NULL ? at->spent.call_s : 0},
+               {"adapter.time_s.graft", at != NULL ? at->spent.graft_s : 0},
                {"adapter.exclusions", at != NULL ? (double)at->excluded.pair_count : 0}};
     int32_t status;
     size_t i;

@@ -112,7 +112,7 @@ static int32_t read_bonds(graft_lammps* at) {
 int32_t lammps_find_bonds(graft_lammps* at, int64_t step, double factor[3]) {
     const int64_t* told = at->host->extract_global(at->lammps, "nbonds"); /* bigint, of all ranks */
     const int64_t count = told != NULL ? *told : 0;
-    const int follows = at->calls > 0 && step == at->last_step + 1;
+    const int follows = at->spent.calls > 0 && step == at->last_step + 1;
     int32_t status;
     at->excluding = 0;
     factor[0] = factor[1] = factor[2] = 1;

@@ -33,13 +33,13 @@ int32_t lammps_tell_box(graft_lammps* at) {
     if (box.struct_size > 0)
         reduce(length, tilt);
     memcpy(box.tilt, tilt, sizeof tilt);
-    memcpy(at->tilt, tilt, sizeof tilt);
-    if (at->box_known && memcmp(&box, &at->box, sizeof box) == 0)
+    memcpy(at->told_box.tilt, tilt, sizeof tilt);
+    if (at->told_box.known && memcmp(&box, &at->told_box.box, sizeof box) == 0)
         return GRAFT_OK;
     status = at->graft->context_set_box(at->context, box.struct_size > 0 ? &box : NULL);
     if (status != GRAFT_OK)
         return lammps_fail(status, "%s", at->graft->last_error());
-    at->box = box;
-    at->box_known = 1;
+    at->told_box.box = box;
+    at->told_box.known = 1;
     return GRAFT_OK;
 }

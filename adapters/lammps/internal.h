@@ -11,6 +11,27 @@
 
 #define FIX_CAPACITY 64
 
+/* LAMMPS's box as told to Graft last. */
+typedef struct lammps_told_box {
+    graft_box box;
+    int32_t known;
+    double tilt[3]; /* xy xz yz */
+} lammps_told_box;
+
+/* Arrays of ours. */
+typedef struct lammps_per_atom {
+    int64_t capacity; /* atoms that they have room for */
+    double* charge;   /* masses per atom, where LAMMPS has them per type */
+    double* energy;   /* Graft's potential, then the energy for LAMMPS */
+} lammps_per_atom;
+
+/* Calls of LAMMPS, and the time in them; graft_s: in Graft. */
+typedef struct lammps_spent {
+    int64_t calls;
+    double call_s;
+    double graft_s;
+} lammps_spent;
+
 struct graft_lammps {
     const graft_api_v1* graft;
     const lammps_functions* host;
@@ -26,19 +47,13 @@ struct graft_lammps {
     int32_t has_bonds;     /* the compute that tells the bonds exists */
     int32_t special_known; /* when attaching: the Coulomb factors of special_bonds */
     double special[3];
-    graft_box box; /* as told to Graft last */
-    int32_t box_known;
-    double tilt[3]; /* xy xz yz */
+    lammps_told_box told_box;
     exclusions excluded;
     int32_t excluding;  /* some factor is not 1, and there are bonds */
     int64_t bond_count; /* of all ranks, when the bonds were gathered */
     int64_t last_step;
-    int64_t capacity; /* atoms that the next two have room for */
-    double* charge;   /* masses per atom, where LAMMPS has them per type */
-    double* energy;   /* per atom: Graft's potential, then the energy for LAMMPS */
-    int64_t calls;
-    double call_s;
-    double graft_s;
+    lammps_per_atom per_atom;
+    lammps_spent spent;
 };
 
 /* attach.c hands this to LAMMPS. */

@@ -32,14 +32,14 @@ static double now_s(void) {
 
 static int32_t reserve(graft_lammps* at, int64_t n) {
     const int64_t capacity = n + n / 4 + 64;
-    if (n < at->capacity)
+    if (n < at->per_atom.capacity)
         return GRAFT_OK;
-    free(at->charge);
-    free(at->energy);
-    at->charge = malloc((size_t)capacity * sizeof *at->charge);
-    at->energy = malloc((size_t)capacity * sizeof *at->energy);
-    at->capacity = at->charge != NULL && at->energy != NULL ? capacity : 0;
-    if (at->capacity == 0)
+    free(at->per_atom.charge);
+    free(at->per_atom.energy);
+    at->per_atom.charge = malloc((size_t)capacity * sizeof *at->per_atom.charge);
+    at->per_atom.energy = malloc((size_t)capacity * sizeof *at->per_atom.energy);
+    at->per_atom.capacity = at->per_atom.charge != NULL && at->per_atom.energy != NULL ? capacity : 0;
+    if (at->per_atom.capacity == 0)
         return lammps_fail(GRAFT_ERROR_MEMORY, "no memory for charges and energies of %lld atoms",
                            (long long)n);
     return GRAFT_OK;
@@ -50,14 +50,14 @@ static int32_t find_masses(graft_lammps* at, step_atoms* atoms) {
     const double* per_type = at->host->extract_atom(at->lammps, "mass");
     const int* type = at->host->extract_atom(at->lammps, "type");
     int32_t i;
-    atoms->charge = each != NULL ? each : at->charge;
+    atoms->charge = each != NULL ? each : at->per_atom.charge;
     if (each != NULL)
         return GRAFT_OK;
     if (per_type == NULL || type == NULL)
         return lammps_fail(GRAFT_ERROR_UNSUPPORTED,
                            "LAMMPS's atoms have no masses, neither their own nor by type");
     for (i = 0; i < atoms->n; ++i)
-        at->charge[i] = per_type[type[i]];
+        at->per_atom.charge[i] = per_type[type[i]];
     return GRAFT_OK;
 }
 
@@ -73,7 +73,7 @@ static int32_t find_charges(graft_lammps* at, step_atoms* atoms) {
                            "another one that has, or `interaction: gravity` in Graft's deck");
     atoms->charge = at->host->extract_atom(at->lammps, "q");
     if (atoms->charge == NULL)
-        atoms->charge = at->charge; /* a rank without atoms */
+        atoms->charge = at->per_atom.charge; /* a rank without atoms */
     return GRAFT_OK;
 }
 
@@ -86,7 +86,7 @@ static int32_t compute(graft_lammps* at, const step_atoms* atoms, double* energy
     const graft_array charge = graft_view_const_f64(atoms->charge, atoms->n);
     const graft_array id =
         graft_view_const(atoms->id, at->id_bytes == 8 ? GRAFT_I64 : GRAFT_I32, atoms->n, 1, 0, 0);
-    const graft_array potential = graft_view_f64(at->energy, atoms->n);
+    const graft_array potential = graft_view_f64(at->per_atom.energy, atoms->n);
     const graft_array total = graft_view_f64(energy, 1), stress = graft_rows_f64(virial, 1, 6, 6);
     graft_particles particles = {0};
     graft_results results = {0};
@@ -104,7 +104,7 @@ static int32_t compute(graft_lammps* at, const step_atoms* atoms, double* energy
     results.energy = &total;
     results.virial = &stress;
     status = at->graft->compute(at->context, &particles, &results);
-    at->graft_s += now_s() - start;
+    at->spent.graft_s += now_s() - start;
     return status == GRAFT_OK ? status : lammps_fail(status, "%s", at->graft->last_error());
 }
 
@@ -120,10 +120,10 @@ static exclusion_atoms all_atoms(graft_lammps* at, const step_atoms* atoms) {
     all.x = atoms->x;
     all.charge = atoms->charge;
     all.constant = at->constant;
-    for (i = 0; i < 3 && at->box.struct_size > 0; ++i) {
-        all.lower_to_upper[i] = at->box.upper[i] - at->box.lower[i];
-        all.tilt[i] = at->tilt[i];
-        all.periodic[i] = at->box.periodic[i];
+    for (i = 0; i < 3 && at->told_box.box.struct_size > 0; ++i) {
+        all.lower_to_upper[i] = at->told_box.box.upper[i] - at->told_box.box.lower[i];
+        all.tilt[i] = at->told_box.tilt[i];
+        all.periodic[i] = at->told_box.box.periodic[i];
     }
     return all;
 }
@@ -138,7 +138,7 @@ static int32_t exclude(graft_lammps* at, const step_atoms* atoms, int64_t step, 
     status = lammps_agree(at, exclusions_find_pairs(&at->excluded, &all, factor));
     if (status != GRAFT_OK)
         return status;
-    exclusions_apply(&at->excluded, &all, atoms->f, at->energy, &own[0], own + 1);
+    exclusions_apply(&at->excluded, &all, atoms->f, at->per_atom.energy, &own[0], own + 1);
     memcpy(every, own, sizeof every);
     if (at->comm != NULL &&
         at->comm->comm_allreduce(at->comm->self, own, every, 7, GRAFT_F64, GRAFT_COMM_SUM) != GRAFT_OK)
@@ -158,14 +158,14 @@ static int32_t evaluate(graft_lammps* at, step_atoms* atoms, int64_t step) {
     if (status == GRAFT_OK)
         status = compute(at, atoms, &sums[0], sums + 1);
     for (i = 0; status == GRAFT_OK && i < atoms->n; ++i)
-        at->energy[i] *= 0.5 * atoms->charge[i];
+        at->per_atom.energy[i] *= 0.5 * atoms->charge[i];
     if (status == GRAFT_OK && at->coulomb)
         status = exclude(at, atoms, step, sums);
     if (status != GRAFT_OK)
         return status;
     at->host->set_energy(at->lammps, at->fix, sums[0]);
     at->host->set_virial(at->lammps, at->fix, sums + 1);
-    at->host->set_energy_peratom(at->lammps, at->fix, at->energy);
+    at->host->set_energy_peratom(at->lammps, at->fix, at->per_atom.energy);
     return GRAFT_OK;
 }
 
@@ -175,8 +175,8 @@ void lammps_on_forces(void* attached, int64_t step, int count, void* id, double*
     const double start = now_s();
     int32_t status;
     status = evaluate(at, &atoms, step);
-    ++at->calls;
-    at->call_s += now_s() - start;
+    ++at->spent.calls;
+    at->spent.call_s += now_s() - start;
     if (status != GRAFT_OK) {
         char text[1500];
         snprintf(text, sizeof text, "Graft, fix %s, step %lld: %s", at->fix, (long long)step,

@@ -125,13 +125,13 @@ cudaError_t use_device(int device) noexcept {
     return current_context() == chosen ? cudaSuccess : cudaErrorDeviceUninitialized;
 }
 
-WorksIn::WorksIn(Context context) noexcept : before_(chosen) {
+InContext::InContext(Context context) noexcept : before_(chosen) {
     chosen = context;
     if (context != nullptr)
         make_current(context);
 }
 
-WorksIn::~WorksIn() {
+InContext::~InContext() {
     chosen = before_;
 }
 

@@ -29,17 +29,17 @@ inline constexpr int relaxed_capture = 2;
 /// Sets it and returns what it was; without a driver, or before it has been initialised, nothing happens.
 int exchange_capture_mode(int mode) noexcept;
 
-/// Makes the context of WorksIn current, or the device's primary one, which is made where there is none yet.
+/// Makes the context of InContext current, or the device's primary one, which is made where there is none yet.
 cudaError_t use_device(int device) noexcept;
 
 /// While it lives, use_device() on this thread takes `context`, which is current from the start; nullptr: the
 /// primary one.
-class WorksIn {
+class InContext {
   public:
-    explicit WorksIn(Context context) noexcept;
-    ~WorksIn();
-    WorksIn(const WorksIn&) = delete;
-    WorksIn& operator=(const WorksIn&) = delete;
+    explicit InContext(Context context) noexcept;
+    ~InContext();
+    InContext(const InContext&) = delete;
+    InContext& operator=(const InContext&) = delete;
 
   private:
     Context before_;

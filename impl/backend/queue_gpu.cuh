@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The CUDA backend's ground: checked calls, a queue of work, and the status words that kernels leave for the
+// What the CUDA backend stands on: checked calls, a queue of work, and the status words that kernels leave for the
 // host.
 //
 // Invariants: every CUDA call goes through check(); nothing here waits for the device but functions that say
@@ -34,7 +34,7 @@ struct DeviceStatus {
     int64_t leaves, levels;
     int64_t groups_needed;                            // = groups of targets
     int64_t node_entries_needed, leaf_entries_needed; // of the largest batch of groups
-    int64_t units_needed;                             // pieces of work of the largest batch (kernels room)
+    int64_t tasks_needed; // pieces of work of the largest batch (the kernels of tasks)
     int64_t slots_needed;                             // their partial sums
     int64_t rekey;        // cells whose particles share all 63 key bits but not one place; stop = deep_cell
     int64_t stack_needed; // walk

@@ -96,7 +96,7 @@ class Swapper {
     }
 
     /// Collective. All levels from the leaves up, `sweeps` times.
-    void run(Side& own) {
+    void run(SwapPart& own) {
         std::exception_ptr failure;
         const int depth = decompose::tree_depth(comm_.size());
         for (int step = 0; step < sweeps * depth; ++step) {
@@ -120,7 +120,7 @@ class Swapper {
         requests[1] = comm_.isend(send, send_bytes, partner, tag);
         comm_.wait_all(2, requests);
     }
-    void exchange_sides(int partner, const Side& own) {
+    void exchange_sides(int partner, const SwapPart& own) {
         const int64_t count = static_cast<int64_t>(own.candidates.size());
         const Header header{own.weight, own.items, own.box, count};
         exchange(partner, &header, sizeof header, &other_, sizeof other_);
@@ -128,15 +128,15 @@ class Swapper {
         const int64_t bytes = sizeof(Candidate);
         exchange(partner, sent_.data(), count * bytes, received_.data(), other_.candidates * bytes);
     }
-    void swap_with(int32_t partner, Side& own) {
-        Side next = own; // a failure leaves `own` as it was
-        Side other{other_.weight,
-                   other_.items,
-                   other_.box,
-                   {received_.data(), received_.data() + other_.candidates}};
+    void swap_with(int32_t partner, SwapPart& own) {
+        SwapPart next = own; // a failure leaves `own` as it was
+        SwapPart other{other_.weight,
+                       other_.items,
+                       other_.box,
+                       {received_.data(), received_.data() + other_.candidates}};
         const bool is_left = comm_.rank() < partner;
-        Side& left = is_left ? next : other;
-        Side& right = is_left ? other : next;
+        SwapPart& left = is_left ? next : other;
+        SwapPart& right = is_left ? other : next;
         const Swap swap = choose_swap(left, right, limits_);
         apply_swap(swap, left, right);
         std::swap(own, next);
@@ -154,8 +154,8 @@ struct Change {
 };
 
 /// Collective. Owners of the candidates that ended in another part than the plain one.
-void tell_homes(comm::Communicator& comm, core::Memory& memory, const std::vector<Candidate>& candidates,
-                core::Buffer<int32_t>& owner) {
+void tell_owners(comm::Communicator& comm, core::Memory& memory, const std::vector<Candidate>& candidates,
+                 core::Buffer<int32_t>& owner) {
     Shares to(memory), from(memory);
     core::Buffer<Change> send(memory, "swaps"), received(memory, "swaps");
     comm.together([&] {
@@ -197,14 +197,14 @@ FuzzyReport count_swaps(comm::Communicator& comm, const std::vector<Candidate>& 
 FuzzyReport swap_across_cuts(comm::Communicator& comm, const backend::Executor& executor,
                              const Points& points, const Scale& scale, const Load& future,
                              const Settings& settings, core::Buffer<int32_t>& owner) {
-    Side own{scale.weight(future), future.items, future.box, {}};
+    SwapPart own{scale.weight(future), future.items, future.box, {}};
     own.candidates = gather_candidates(comm, executor, points, scale, settings.super, owner);
     const double mean = 1.0 / comm.size();
     const SwapLimits limits{mean, settings.decompose.cap, mean * (1 + 0.5 * (settings.tolerance - 1))};
     std::unique_ptr<Swapper> swapper;
     comm.together([&] { swapper = std::make_unique<Swapper>(comm, executor.memory, limits); });
     swapper->run(own);
-    tell_homes(comm, executor.memory, own.candidates, owner);
+    tell_owners(comm, executor.memory, own.candidates, owner);
     return count_swaps(comm, own.candidates, future.box);
 }
 

@@ -55,7 +55,7 @@ Load load_of(const Points& points, const Scale& scale, int64_t begin, int64_t en
 }
 
 /// A load being summed item by item: pairs of values, so that it takes vector instructions.
-struct Tally {
+struct LoadSum {
     double work = 0;
     int64_t items = 0;
     double most[6] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL, -HUGE_VAL}; // x, -x, y ...
@@ -75,7 +75,7 @@ struct Tally {
         work += other.work;
         items += other.items;
     }
-    void add(const Tally& other) {
+    void add(const LoadSum& other) {
         for (int k = 0; k < 6; ++k)
             most[k] = larger(most[k], other.most[k]);
         work += other.work;
@@ -167,18 +167,18 @@ Load future_load(comm::Communicator& comm, const backend::Executor& executor, co
     Shares to(executor.memory), from(executor.memory);
     core::Buffer<Load> loads(executor.memory, "loads by owner");
     comm.together([&] {
-        OwnerTable<Tally> table;
+        OwnerTable<LoadSum> table;
         sum_by_owner(
             executor, owner, points.n, table,
-            [&](Tally& tally, int64_t i) {
-                tally.include(points.x[i], points.y[i], points.z != nullptr ? points.z[i] : 0.0,
-                              scale.work_of(points, i));
+            [&](LoadSum& sum, int64_t i) {
+                sum.include(points.x[i], points.y[i], points.z != nullptr ? points.z[i] : 0.0,
+                            scale.work_of(points, i));
             },
-            [&](Tally& tally, int64_t begin, int64_t end) { tally.add(load_of(points, scale, begin, end)); });
-        table.for_each([&](int32_t rank, const Tally& tally) {
+            [&](LoadSum& sum, int64_t begin, int64_t end) { sum.add(load_of(points, scale, begin, end)); });
+        table.for_each([&](int32_t rank, const LoadSum& sum) {
             to.rank.push_back(rank);
             to.count.push_back(1);
-            loads.push_back(tally.load());
+            loads.push_back(sum.load());
         });
     });
     exchange_records(comm, to, loads.data(), from, scratch);

@@ -14,7 +14,7 @@ constexpr double least_gain = 1e-3;   // of the mean weight of a part
 constexpr double close_enough = 5e-3; // of the same: below it, locality decides
 
 /// Small objects of one side, those nearest to the other side first.
-std::vector<int32_t> nearest_small(const Side& from, const geometry::Box& target) {
+std::vector<int32_t> nearest_small(const SwapPart& from, const geometry::Box& target) {
     std::vector<std::pair<double, int32_t>> order;
     for (size_t k = 0; k < from.candidates.size(); ++k)
         if (from.candidates[k].is_super == 0 && from.candidates[k].weight > 0)
@@ -36,7 +36,7 @@ struct Option {
 
 class Chooser {
   public:
-    Chooser(const Side& heavy, const Side& light, const SwapLimits& limits)
+    Chooser(const SwapPart& heavy, const SwapPart& light, const SwapLimits& limits)
         : heavy_(heavy), light_(light), limits_(limits), wanted_((heavy.weight - light.weight) / 2),
           small_over_(nearest_small(heavy, light.box)), small_back_(nearest_small(light, heavy.box)) {}
 
@@ -64,15 +64,15 @@ class Chooser {
         if (fits(option) && better(option, best))
             best = std::move(option);
     }
-    void add(const Side& side, int32_t k, const geometry::Box& target, double sign,
+    void add(const SwapPart& side, int32_t k, const geometry::Box& target, double sign,
              std::vector<int32_t>& list, Option& option) const {
         const Candidate& candidate = side.candidates[static_cast<size_t>(k)];
         list.push_back(k);
         option.shifted += sign * candidate.weight;
         option.distance += relative_distance(candidate.place, target);
     }
-    void fill(const Side& side, const std::vector<int32_t>& small, const geometry::Box& target, double sign,
-              double room, std::vector<int32_t>& list, Option& option) const {
+    void fill(const SwapPart& side, const std::vector<int32_t>& small, const geometry::Box& target,
+              double sign, double room, std::vector<int32_t>& list, Option& option) const {
         for (const int32_t k : small) {
             const double weight = side.candidates[static_cast<size_t>(k)].weight;
             if (weight <= room) {
@@ -82,7 +82,7 @@ class Chooser {
         }
     }
     /// Room for `net` more items, within the cap and the message.
-    bool has_room(const Side& side, int64_t net) const {
+    bool has_room(const SwapPart& side, int64_t net) const {
         return net <= 0 || ((limits_.cap <= 0 || side.items + net <= limits_.cap) &&
                             static_cast<int64_t>(side.candidates.size()) + net <= most_candidates);
     }
@@ -102,15 +102,15 @@ class Chooser {
                (a == b && option.distance < best.distance && !(best.over.empty() && best.back.empty()));
     }
 
-    const Side& heavy_;
-    const Side& light_;
+    const SwapPart& heavy_;
+    const SwapPart& light_;
     SwapLimits limits_;
     double wanted_;
     std::vector<int32_t> small_over_, small_back_;
 };
 
 /// Takes the candidates `which` (ascending) out of `from`; those of another side are added by key.
-std::vector<Candidate> take(Side& from, const std::vector<int32_t>& which) {
+std::vector<Candidate> take(SwapPart& from, const std::vector<int32_t>& which) {
     std::vector<Candidate> taken, kept;
     size_t next = 0;
     for (size_t k = 0; k < from.candidates.size(); ++k) {
@@ -125,7 +125,7 @@ std::vector<Candidate> take(Side& from, const std::vector<int32_t>& which) {
     return taken;
 }
 
-void give(Side& to, const std::vector<Candidate>& taken) {
+void give(SwapPart& to, const std::vector<Candidate>& taken) {
     for (const Candidate& candidate : taken)
         to.weight += candidate.weight;
     to.items += static_cast<int64_t>(taken.size());
@@ -151,7 +151,7 @@ double relative_distance(const double (&place)[3], const geometry::Box& box) {
     return std::sqrt(square) / (edge > 0 ? edge : 1);
 }
 
-Swap choose_swap(const Side& left, const Side& right, const SwapLimits& limits) {
+Swap choose_swap(const SwapPart& left, const SwapPart& right, const SwapLimits& limits) {
     const bool left_heavy = left.weight >= right.weight;
     Option option = left_heavy ? Chooser(left, right, limits).best() : Chooser(right, left, limits).best();
     std::sort(option.over.begin(), option.over.end());
@@ -160,7 +160,7 @@ Swap choose_swap(const Side& left, const Side& right, const SwapLimits& limits) 
                       : Swap{std::move(option.back), std::move(option.over)};
 }
 
-void apply_swap(const Swap& swap, Side& left, Side& right) {
+void apply_swap(const Swap& swap, SwapPart& left, SwapPart& right) {
     const std::vector<Candidate> to_right = take(left, swap.to_right), to_left = take(right, swap.to_left);
     give(right, to_right);
     give(left, to_left);

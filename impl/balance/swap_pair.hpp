@@ -21,7 +21,7 @@ struct Candidate {
 bool key_less(const Candidate& a, const Candidate& b);
 
 /// One of the two parts.
-struct Side {
+struct SwapPart {
     double weight = 0;
     int64_t items = 0;
     geometry::Box box;                 // tight, of the plain part
@@ -49,8 +49,8 @@ double relative_distance(const double (&place)[3], const geometry::Box& box);
 /// The swap after which the heavier side weighs least: one super-object of the heavier side, or none, goes
 /// over; small objects near the other side's box go with it or come back for it. Empty when nothing helps by
 /// more than 1/1000 of the mean. May throw std::bad_alloc.
-Swap choose_swap(const Side& left, const Side& right, const SwapLimits& limits);
+Swap choose_swap(const SwapPart& left, const SwapPart& right, const SwapLimits& limits);
 /// Carries it out on both.
-void apply_swap(const Swap& swap, Side& left, Side& right);
+void apply_swap(const Swap& swap, SwapPart& left, SwapPart& right);
 
 } // namespace graft::balance

@@ -85,9 +85,10 @@ void scatter_data(Communicator& comm, const Binomial& tree, const int64_t* sizes
 
 } // namespace
 
-void gather_pieces(Communicator& comm, int root, const void* data, int64_t bytes, Pieces& pieces) {
+void gather_contributions(Communicator& comm, int root, const void* data, int64_t bytes,
+                          Contributions& pieces) {
     const Binomial tree(comm.rank(), comm.size(), root);
-    const int64_t own = Pieces::header + padded(bytes);
+    const int64_t own = Contributions::header + padded(bytes);
     const Totals totals = gather_totals(comm, tree, own);
     core::Buffer<char>& all = pieces.bytes_;
     comm.together([&] {
@@ -96,7 +97,7 @@ void gather_pieces(Communicator& comm, int root, const void* data, int64_t bytes
     });
     std::memset(all.data() + own - 8, 0, 8); // the padding, before what it pads
     std::memcpy(all.data(), &bytes, sizeof bytes);
-    copy(all.data() + Pieces::header, data, bytes);
+    copy(all.data() + Contributions::header, data, bytes);
     Request requests[32];
     int64_t children = 0, begin = own;
     tree.for_children([&](int64_t place) {
@@ -115,7 +116,7 @@ void gather_pieces(Communicator& comm, int root, const void* data, int64_t bytes
     for (int64_t place = 0; place < comm.size(); ++place) {
         const int rank = tree.rank(place);
         pieces.offset_[rank] = offset;
-        offset += Pieces::header + padded(pieces.bytes(rank));
+        offset += Contributions::header + padded(pieces.bytes(rank));
     }
 }
 

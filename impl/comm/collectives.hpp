@@ -54,9 +54,9 @@ T exclusive_scan(Communicator& comm, T value) {
 }
 
 /// What every rank contributed: size() of them on the root, none elsewhere.
-class Pieces {
+class Contributions {
   public:
-    explicit Pieces(core::Memory& memory)
+    explicit Contributions(core::Memory& memory)
         : bytes_(memory, "gathered pieces"), offset_(memory, "gathered pieces' places") {}
     int64_t size() const { return offset_.size(); }
     /// Aligned to 8 bytes.
@@ -64,7 +64,7 @@ class Pieces {
     int64_t bytes(int rank) const { return *reinterpret_cast<const int64_t*>(bytes_.data() + offset_[rank]); }
 
   private:
-    friend void gather_pieces(Communicator&, int, const void*, int64_t, Pieces&);
+    friend void gather_contributions(Communicator&, int, const void*, int64_t, Contributions&);
     static constexpr int64_t header = 8;
     core::Buffer<char> bytes_; // per rank of the subtree: size, bytes, padding to 8
     core::Buffer<int64_t> offset_;
@@ -72,7 +72,8 @@ class Pieces {
 
 /// Collective. `bytes` bytes of every rank (any number, 0 too) to the root. Throws Error(memory) on all
 /// ranks. Cost: 2 ceil(log2 P) alpha + beta (all bytes + 8 P), and one agreement.
-void gather_pieces(Communicator& comm, int root, const void* data, int64_t bytes, Pieces& pieces);
+void gather_contributions(Communicator& comm, int root, const void* data, int64_t bytes,
+                          Contributions& pieces);
 
 /// Collective. bytes[r] bytes at data + offset[r] of the root to rank r, into `mine`, which takes their
 /// number; the arrays are read on the root only and have size() entries there. Throws Error(argument) for a

@@ -77,21 +77,21 @@ struct Range {
          static_cast<long long>(i), values[i], negative ? " >= 0" : "");
 }
 
-struct Local {
+struct PointRanges {
     Range axis[3], cost;
 };
 
-Local read_points(const backend::Executor& executor, const Points& points, int dimension) {
+PointRanges read_points(const backend::Executor& executor, const Points& points, int dimension) {
     const double* arrays[4] = {points.x, points.y, dimension == 3 ? points.z : nullptr, points.cost};
-    std::vector<Local> partial(static_cast<size_t>((points.n + check_block - 1) / check_block));
+    std::vector<PointRanges> partial(static_cast<size_t>((points.n + check_block - 1) / check_block));
     executor.for_blocks(points.n, check_block, [&](int64_t begin, int64_t end, int) {
-        Local& local = partial[static_cast<size_t>(begin / check_block)];
+        PointRanges& local = partial[static_cast<size_t>(begin / check_block)];
         for (int a = 0; a < 4; ++a)
             if (arrays[a] != nullptr)
                 (a < 3 ? local.axis[a] : local.cost).read(arrays[a], begin, end);
     });
-    Local all;
-    for (const Local& local : partial) {
+    PointRanges all;
+    for (const PointRanges& local : partial) {
         all.cost.include(local.cost);
         for (int a = 0; a < 3; ++a)
             all.axis[a].include(local.axis[a]);
@@ -178,7 +178,7 @@ Wide sum_of_weights(const Problem& problem) {
 Problem prepare(comm::Communicator& comm, const backend::Executor& executor, const Options& options,
                 const Points& points, bool with_permutation) {
     Problem problem{comm, executor, options, points, with_permutation, 0, {}, {}, 0};
-    Local local;
+    PointRanges local;
     // What goes wrong on one rank is told along with the next reduction and agreed on only then: fewer
     // latencies.
     std::exception_ptr error = caught([&] {

@@ -43,11 +43,11 @@ constexpr int64_t from_ordered_id(uint64_t image) {
 }
 
 /// A point's place in the order of one axis.
-struct Place {
+struct AxisPosition {
     double x;
     int64_t id;
 };
-GRAFT_HD inline bool operator<(const Place& a, const Place& b) {
+GRAFT_HD inline bool operator<(const AxisPosition& a, const AxisPosition& b) {
     return a.x < b.x || (a.x == b.x && a.id < b.id);
 }
 
@@ -61,11 +61,11 @@ GRAFT_HD inline bool is_left(const Cut& cut, double x, int64_t id) {
 }
 
 /// The cut whose first point to the right is `right`. heap_split: points at right.x stand left of it.
-GRAFT_HD inline Cut cut_before(const Place& right, bool heap_split) {
+GRAFT_HD inline Cut cut_before(const AxisPosition& right, bool heap_split) {
     return {right.x + 0.0, heap_split ? right.id : lowest_id};
 }
 /// The cut whose last point to the left is `left`, the last one at its coordinate.
-GRAFT_HD inline Cut cut_after(const Place& left) {
+GRAFT_HD inline Cut cut_after(const AxisPosition& left) {
     return {std::nextafter(left.x + 0.0, std::numeric_limits<double>::infinity()), lowest_id};
 }
 

@@ -21,7 +21,7 @@ bool is_fed(const settings::Settings& settings) {
            (kernel == forces::DeviceKernel::pairs_1d || kernel == forces::DeviceKernel::tiles_2d);
 }
 
-double entries_of(const model::PaperWork& work) {
+double entries_of(const model::PaperCounts& work) {
     return work.leaf_entries + work.node_entries;
 }
 
@@ -47,15 +47,15 @@ void BufferTuning::before(settings::Settings& settings, bool whole) {
                 : contenders_[settled_ || !whole ? chosen_ : turn_ % contenders_.size()].buffer);
 }
 
-bool BufferTuning::is_new(const model::PaperWork& work, model::BlockShape block) const {
+bool BufferTuning::is_new(const model::PaperCounts& work, model::BlockShape block) const {
     const double now = entries_of(work), then = entries_of(work_);
     return contenders_.empty() || block != block_ || work.most_in_leaf != work_.most_in_leaf ||
            work.most_in_group != work_.most_in_group || now > changed * then || now < then / changed;
 }
 
 /// The model's opinion of lists that it has not seen.
-void BufferTuning::begin_again(const model::PaperWork& work, model::BlockShape block,
-                               const model::PaperFeedWork& feed) {
+void BufferTuning::begin_again(const model::PaperCounts& work, model::BlockShape block,
+                               const model::PaperFeedCounts& feed) {
     work_ = work;
     block_ = block;
     contenders_.clear();
@@ -91,7 +91,7 @@ void BufferTuning::next_turn(const forces::FedReport& fed, double interactions) 
 }
 
 /// What the host took; and the device, where the host waited for it.
-void BufferTuning::learn(const forces::FedReport& fed, const model::PaperFeedWork& feed) {
+void BufferTuning::learn(const forces::FedReport& fed, const model::PaperFeedCounts& feed) {
     const double interactions = feed.leaf_entries + feed.node_entries;
     if (interactions <= 0 || fed.launches <= 0)
         return;
@@ -105,12 +105,12 @@ void BufferTuning::learn(const forces::FedReport& fed, const model::PaperFeedWor
     learned_ = true;
 }
 
-void BufferTuning::after(const forces::FedReport& fed, const model::PaperWork& work,
+void BufferTuning::after(const forces::FedReport& fed, const model::PaperCounts& work,
                          model::BlockShape block) {
     told_.fed = fed;
     if (fed.buffer == 0)
         return;
-    model::PaperFeedWork feed = model::paper_feed_work(work, block, gpu_);
+    model::PaperFeedCounts feed = model::paper_feed_work(work, block, gpu_);
     feed.device_s *= device_ratio_;
     feed.latency_s *= device_ratio_;
     told_.predicted = model::paper_feed_times(feed, static_cast<double>(fed.buffer), host_, gpu_);

@@ -30,7 +30,7 @@ class BufferTuning {
     /// the kernel takes none. whole: of all particles at themselves; others teach nothing.
     void before(settings::Settings& settings, bool whole);
     /// After it: the lists that it fed, and what that took. fed.buffer 0: nothing was fed.
-    void after(const forces::FedReport& fed, const model::PaperWork& work, model::BlockShape block);
+    void after(const forces::FedReport& fed, const model::PaperCounts& work, model::BlockShape block);
 
     /// Of the last evaluation.
     struct Told {
@@ -45,17 +45,18 @@ class BufferTuning {
         double buffer;
         std::vector<double> seconds; // an interaction
     };
-    bool is_new(const model::PaperWork& work, model::BlockShape block) const;
-    void begin_again(const model::PaperWork& work, model::BlockShape block, const model::PaperFeedWork& feed);
+    bool is_new(const model::PaperCounts& work, model::BlockShape block) const;
+    void begin_again(const model::PaperCounts& work, model::BlockShape block,
+                     const model::PaperFeedCounts& feed);
     void next_turn(const forces::FedReport& fed, double interactions);
     void settle();
-    void learn(const forces::FedReport& fed, const model::PaperFeedWork& feed);
+    void learn(const forces::FedReport& fed, const model::PaperFeedCounts& feed);
 
     model::PaperGpu gpu_;
     model::PaperFeedHost host_;
     double device_ratio_ = 1; // of this machine's kernels over the model's
     bool learned_ = false, automatic_ = false, whole_ = false;
-    model::PaperWork work_;
+    model::PaperCounts work_;
     model::BlockShape block_;
     std::vector<Contender> contenders_; // the model's best first; empty: nothing counted yet
     size_t turn_ = 0, chosen_ = 0;

@@ -9,7 +9,7 @@
 #include "backend/executor.hpp"
 #include "core/buffer.hpp"
 #include "engine/backend_choice.hpp"
-#include "engine/direct.hpp"
+#include "engine/direct_force.hpp"
 #include "engine/rank_agreement.hpp"
 #include "engine/rank_ring.hpp"
 #include "engine/write_results.hpp"

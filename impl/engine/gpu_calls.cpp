@@ -47,8 +47,8 @@ int64_t room_on(const settings::DeviceOptions& options, int32_t device, int64_t 
 }
 
 /// The lists that were fed, in the model's words.
-model::PaperWork fed_work(const Report& report, const DeviceReport& done, int order) {
-    model::PaperWork work{done.leaf, done.group, order};
+model::PaperCounts fed_work(const Report& report, const DeviceReport& done, int order) {
+    model::PaperCounts work{done.tree.leaf, done.tree.group, order};
     work.targets = static_cast<double>(done.targets);
     work.groups = static_cast<double>(done.fed.groups);
     work.leaf_entries = static_cast<double>(done.fed.leaf_entries);
@@ -60,7 +60,7 @@ model::PaperWork fed_work(const Report& report, const DeviceReport& done, int or
 
 /// The library that has the kernels.
 backend::GpuLibrary library_for(const settings::DeviceOptions& options) {
-    const bool ours = forces::works_by_units(static_cast<forces::DeviceKernel>(options.kernel)) &&
+    const bool ours = forces::works_by_tasks(static_cast<forces::DeviceKernel>(options.kernel)) &&
                       options.direct_stage == forces::own_direct_stage;
     return ours ? backend::GpuLibrary::own : backend::GpuLibrary::study;
 }
@@ -138,7 +138,7 @@ void GpuEngine::end(const Environment& environment, bool once) {
     if (!environment.comm.alone())
         report.time_s.output = output_s;
     if (report.has_tree)
-        tuning.after(report, done.leaf, done.group,
+        tuning.after(report, done.tree.leaf, done.tree.group,
                      tuning.compares() ? room_on(settings.device, device_->ordinal, done.bytes_device) : 0);
     environment.buffers.after(done.fed, fed_work(report, done, settings.order), tuning.told().sizes.block);
 }

@@ -81,10 +81,10 @@ void GpuEngine::fill_report(const Environment& environment, const DeviceReport& 
     r.far_cells = done.far_cells;
     r.local = done.local;
     r.has_tree = makes_tree(settings);
-    r.nodes = done.nodes;
-    r.leaves = done.leaves;
-    r.groups = done.groups;
-    r.levels = done.levels;
+    r.nodes = done.tree.nodes;
+    r.leaves = done.tree.leaves;
+    r.groups = done.tree.groups;
+    r.levels = done.tree.levels;
     r.bytes_lists = done.bytes_lists;
     r.ranks = comm.alone() ? Report::Ranks{} : over_ranks_.report;
     if (!comm.alone()) { // times on the device know of one tree only

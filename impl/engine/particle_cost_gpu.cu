@@ -60,7 +60,7 @@ void add_tree_work(Steps& s, const tree::DeviceTree& tree, const lists::DeviceCr
     Computation& c = s.c;
     const lists::DeviceTargets& targets = s.targets.targets;
     const lists::DeviceLists& lists = s.lists.lists;
-    const int batches = s.room.batches();
+    const int batches = s.capacity.batches();
     for (int b = 0; b < batches; ++b) {
         if (batches > 1 || c.job.over_ranks || lists.shared.any())
             s.lists.build(c, tree, criterion, targets, b, batches);

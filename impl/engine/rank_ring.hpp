@@ -8,7 +8,7 @@
 #pragma once
 
 #include "comm/communicator.hpp"
-#include "engine/direct.hpp"
+#include "engine/direct_force.hpp"
 
 #include <functional>
 #include <vector>

@@ -85,7 +85,7 @@ void LatticeStep::plan(Computation& c) {
     if (key == key_)
         return;
     const double longest = job.per_particle ? plan.longest : plummer ? 0 : s.softening_length;
-    periodic::EwaldProblem p =
+    periodic::EwaldInput p =
         periodic::PeriodicSum::problem_of(s, plan.box, particles, static_cast<double>(particles), longest);
     p.pair_cost = pair_cost(s.precision);
     p.group = static_cast<double>(periodic::DevicePeriodic::block_targets), p.leaf = 0; // sources one by one

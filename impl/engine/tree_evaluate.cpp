@@ -89,7 +89,7 @@ void TreeForce::State::add_image_force(const Job& job, int64_t g, const forces::
 /// Puts the cells that must be summed target by target first; returns their end.
 int32_t* TreeForce::State::near_end(const Job& job, const lists::Group& group,
                                     const forces::CellVariant& variant, int32_t* begin, int32_t* end) const {
-    if (forces::why_not_local(job.settings, variant.per_particle, forces::LocalPlace::cpu) != nullptr ||
+    if (forces::why_not_local(job.settings, variant.per_particle, forces::M2lDevice::cpu) != nullptr ||
         group.count < lists::least_far_targets)
         return end;
     const lists::FarLimit limit =
@@ -104,9 +104,9 @@ int32_t* TreeForce::State::near_end(const Job& job, const lists::Group& group,
 template <typename T>
 void TreeForce::State::add_far_cells(const int32_t* nodes, int64_t count, const forces::CellVariant& variant,
                                      double length, CellField& field, forces::Workspace<T>& work) {
-    for (int64_t e = 0; e < count; e += forces::LocalSources<T>::capacity) {
+    for (int64_t e = 0; e < count; e += forces::M2lSources<T>::capacity) {
         work.far.fill(forest.moments, forest.expansion<T>().data(), nodes + e,
-                      std::min(forces::LocalSources<T>::capacity, count - e), field.frame, variant);
+                      std::min(forces::M2lSources<T>::capacity, count - e), field.frame, variant);
         forces::m2l(variant, length, work.far, field.local);
         field.empty = false;
     }

@@ -194,8 +194,8 @@ void TreeForce::State::count(Report& report) const {
 void TreeForce::State::tell(const Job& job) const {
     Report& report = job.report;
     count(report);
-    report.local =
-        forces::local_words(forces::why_not_local(job.settings, cell_variant(job).per_particle, forces::LocalPlace::cpu));
+    report.local = forces::local_words(
+        forces::why_not_local(job.settings, cell_variant(job).per_particle, forces::M2lDevice::cpu));
     if (job.log.wants(core::LogLevel::info))
         job.log.write(
             core::LogLevel::info,

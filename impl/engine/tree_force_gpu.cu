@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The methods on the device, from the particles to the field: tree_force.cpp and direct.cpp there.
+// The methods on the device, from the particles to the field: tree_force.cpp and direct_force.cpp there.
 #include "engine/gpu/steps_gpu.cuh"
 
 namespace graft::engine {
@@ -71,7 +71,7 @@ void prepare_walk(Steps& s) {
     c.mark(DeviceClock::summed);
     if (c.tree_from != TreeFrom::kept)
         fill_criterion(s);
-    s.room.hold(s);
+    s.capacity.hold(s);
     const forces::DeviceEvaluation how = c.job.evaluation();
     if (how.packed) {
         const backend::OnSide beside(c.queue, c.side);
@@ -83,9 +83,9 @@ void prepare_walk(Steps& s) {
 
 void evaluate_tree(Steps& s) {
     Computation& c = s.c;
-    s.room.hold(s);
+    s.capacity.hold(s);
     forces::DeviceEvaluation how = c.job.evaluation();
-    const int batches = s.room.batches();
+    const int batches = s.capacity.batches();
     how.records = s.output.begin(c, s.lists.lists, batches);
     s.evaluate.begin(c.job);
     for (int b = 0; b < batches; ++b) {

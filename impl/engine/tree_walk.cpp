@@ -67,7 +67,8 @@ int64_t TargetWalk::bytes() const {
 bool TreeForce::State::has_hierarchy(const Job& job) const {
     return (job.comm.alone() || job.settings.exchange == settings::Exchange::push) &&
            job.problem.periodic == nullptr && forces::inherits(job.settings) &&
-           forces::why_not_local(job.settings, cell_variant(job).per_particle, forces::LocalPlace::cpu) == nullptr;
+           forces::why_not_local(job.settings, cell_variant(job).per_particle, forces::M2lDevice::cpu) ==
+               nullptr;
 }
 
 /// The cells [begin, end), sisters: small ones together to a task each, large ones to the next level's.

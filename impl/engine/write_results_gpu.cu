@@ -110,12 +110,12 @@ void for_host_sums(Computation& c, void (*body)(const backend::Executor& executo
 
 /// Room for results on their way to the host's order, or null: node lists that nobody keeps, all of their
 /// memory, also what was guessed for them and not needed.
-particles::ExportRecord* spare_records(const DeviceJob& job, const lists::DeviceLists& lists) {
+particles::ExportRow* spare_records(const DeviceJob& job, const lists::DeviceLists& lists) {
     const bool spare = !job.some() && job.is_tree() && !job.keeps_lists() && !job.empty() &&
                        particles::serves_records(job.targets) &&
                        lists.nodes.capacity() * int64_t{sizeof(int32_t)} >=
-                           job.targets * int64_t{sizeof(particles::ExportRecord)};
-    return spare ? reinterpret_cast<particles::ExportRecord*>(lists.nodes.data()) : nullptr;
+                           job.targets * int64_t{sizeof(particles::ExportRow)};
+    return spare ? reinterpret_cast<particles::ExportRow*>(lists.nodes.data()) : nullptr;
 }
 
 } // namespace
@@ -125,14 +125,14 @@ WriteStep::WriteStep(backend::DeviceMemory& memory)
       piece_done_{backend::Event(memory), backend::Event(memory)} {}
 
 /// In one batch, as the next one's lists would go where the records are, and where nobody else wants the field.
-particles::ExportRecord* WriteStep::begin(const Computation& c, const lists::DeviceLists& lists, int batches) {
+particles::ExportRow* WriteStep::begin(const Computation& c, const lists::DeviceLists& lists, int batches) {
     const DeviceJob& job = c.job;
     bool all_here = true;
     for (const ArrayView& view : job.outputs.acceleration)
         all_here = all_here && view.present() && view.on_device();
     const bool alone = !job.with_potential && !job.with_sums && !job.remembers() && !job.over_ranks;
     to_records_ = all_here && alone && job.settings.dimension == 3 && batches == 1 && !c.in_place() &&
-                  spare_records(job, lists) != nullptr && job.uses_units();
+                  spare_records(job, lists) != nullptr && job.uses_tasks();
     return to_records_ ? spare_records(job, lists) : nullptr;
 }
 
@@ -162,7 +162,7 @@ void WriteStep::look_at_fields(Computation& c, const RawResults& raw, const list
 void WriteStep::results(Computation& c, const RawResults& raw, const lists::DeviceLists& lists) {
     const DeviceJob& job = c.job;
     particles::DeviceImportState* const state = c.import_state();
-    particles::ExportRecord* const records = spare_records(job, lists);
+    particles::ExportRow* const records = spare_records(job, lists);
     DeviceRealExport all[particles::most_device_exports], here[particles::most_device_exports];
     const int count = wanted(job, raw, all), here_count = on_device(all, count, here);
     if (to_records_)

@@ -27,7 +27,7 @@ class WriteStep {
     void hold(Computation& c, const RawResults& raw);
     /// Before the evaluation: where it is to put accelerations itself, as records in the node lists' memory;
     /// NULL: nowhere.
-    particles::ExportRecord* begin(const Computation& c, const lists::DeviceLists& lists, int batches);
+    particles::ExportRow* begin(const Computation& c, const lists::DeviceLists& lists, int batches);
     /// No evaluation has written records.
     void forget_records() { to_records_ = false; }
     // Enqueued, each.

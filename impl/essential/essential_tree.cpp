@@ -58,19 +58,19 @@ void LetExchange::start(comm::Communicator& comm) {
     }
 }
 
-WireHeader LetExchange::header(const Arrival& arrival) const {
-    WireHeader h{};
+MessageHeader LetExchange::header(const Arrival& arrival) const {
+    MessageHeader h{};
     std::memcpy(&h, receive_.data() + arrival.offset, sizeof h);
     return h;
 }
 
-void LetExchange::unpack(const Frame& frame, Homes* homes) {
+void LetExchange::unpack(const Frame& frame, NodeOrigins* origins) {
     const bool all = content_ == Content::all;
     Forest& forest = frame.forest;
     int64_t node = forest.tree.node_count(), particle = forest.remote.x.size();
     std::vector<int64_t> node_begin, particle_begin;
     for (const Arrival& arrival : arrivals_) {
-        const WireHeader h = header(arrival);
+        const MessageHeader h = header(arrival);
         node_begin.push_back(node);
         particle_begin.push_back(particle);
         node += h.nodes;
@@ -86,29 +86,29 @@ void LetExchange::unpack(const Frame& frame, Homes* homes) {
         forest.resize_remote(frame.settings, node, particle, frame.lengths, record_bytes_);
     else
         forest.resize_masses(node);
-    if (homes != nullptr) {
-        homes->owner.resize_keep(node - forest.top_end);
-        homes->source.resize_keep(node - forest.top_end);
-        homes->kind.resize_keep(node - forest.top_end);
+    if (origins != nullptr) {
+        origins->owner.resize_keep(node - forest.top_end);
+        origins->source.resize_keep(node - forest.top_end);
+        origins->kind.resize_keep(node - forest.top_end);
     }
     frame.executor.for_each(
         static_cast<int64_t>(arrivals_.size()),
         [&](int64_t i) {
             const auto k = static_cast<size_t>(i);
-            unpack_one(frame, arrivals_[k], header(arrivals_[k]), node_begin[k], particle_begin[k], homes);
+            unpack_one(frame, arrivals_[k], header(arrivals_[k]), node_begin[k], particle_begin[k], origins);
         },
         1);
     if (!all)
         return;
     for (const Arrival& arrival : arrivals_) {
-        const WireHeader h = header(arrival);
+        const MessageHeader h = header(arrival);
         nodes_ += h.nodes;
         particles_ += h.particles;
     }
 }
 
-void LetExchange::unpack_one(const Frame& frame, const Arrival& arrival, const WireHeader& h,
-                             int64_t node_begin, int64_t particle_begin, Homes* homes) {
+void LetExchange::unpack_one(const Frame& frame, const Arrival& arrival, const MessageHeader& h,
+                             int64_t node_begin, int64_t particle_begin, NodeOrigins* origins) {
     Forest& forest = frame.forest;
     const bool all = content_ == Content::all;
     const Sections from = sections(receive_.data() + arrival.offset, h, node_bytes(), record_bytes_);
@@ -135,22 +135,22 @@ void LetExchange::unpack_one(const Frame& frame, const Arrival& arrival, const W
         forest.tree.nodes[node] = {0, 0, -1, 0, 0, 0};
         const char* at = from.nodes + i * node_bytes();
         if (!all) {
-            WireMass mass;
+            PackedMass mass;
             std::memcpy(&mass, at, sizeof mass);
             forest.set_mass(node, mass);
             link(forest.tree.nodes[node], mass.child_count, 0);
             continue;
         }
-        WireNode wire;
-        std::memcpy(&wire, at, sizeof wire);
-        forest.set_remote(node, wire);
-        link(forest.tree.nodes[node], wire.child_count, wire.particle_count);
-        if (homes != nullptr) {
+        PackedNode packed;
+        std::memcpy(&packed, at, sizeof packed);
+        forest.set_remote(node, packed);
+        link(forest.tree.nodes[node], packed.child_count, packed.particle_count);
+        if (origins != nullptr) {
             const int64_t place = node - forest.top_end;
-            const bool complete = wire.child_count > 0 || wire.particle_count > 0;
-            homes->owner[place] = arrival.from;
-            homes->source[place] = wire.source;
-            homes->kind[place] = complete ? NodeKind::complete : wire.kind;
+            const bool complete = packed.child_count > 0 || packed.particle_count > 0;
+            origins->owner[place] = arrival.from;
+            origins->source[place] = packed.source;
+            origins->kind[place] = complete ? NodeKind::complete : packed.kind;
         }
     }
     if (!all)

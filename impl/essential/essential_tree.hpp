@@ -23,8 +23,8 @@
 namespace graft::essential {
 
 /// Where nodes from other ranks are at home; one entry per node behind the top. For fetching only.
-struct Homes {
-    explicit Homes(core::Memory& memory)
+struct NodeOrigins {
+    explicit NodeOrigins(core::Memory& memory)
         : owner(memory, "owners of nodes"), source(memory, "nodes at home"), kind(memory, "kinds of nodes") {}
     core::Buffer<int32_t> owner, source;
     core::Buffer<NodeKind> kind;
@@ -66,8 +66,8 @@ class LetExchange {
     /// Waits for them. Throws Error(communication).
     void finish(comm::Communicator& comm) { comm.wait_all(requests_); }
     /// Local: appends what has come behind the nodes of the forest; slots stay as they are until apply.
-    /// `homes` may be NULL. Throws Error(memory), Error(unsupported) for more than 2^31 - 1 nodes.
-    void unpack(const Frame& frame, Homes* homes);
+    /// `origins` may be NULL. Throws Error(memory), Error(unsupported) for more than 2^31 - 1 nodes.
+    void unpack(const Frame& frame, NodeOrigins* origins);
     /// Local: the slots of other ranks lead to what has come for them.
     void apply(const Frame& frame) const;
 
@@ -84,7 +84,7 @@ class LetExchange {
         std::vector<Root> roots; // those with children stand first in openings, in this order
         core::Buffer<lists::Opening> openings;
         std::vector<uint8_t> wanted; // per own root
-        WireHeader header{};
+        MessageHeader header{};
         int64_t bytes = 0, offset = 0;
     };
     struct Arrival {
@@ -97,10 +97,10 @@ class LetExchange {
     void close(const Frame& frame, const lists::Criterion& criterion, int own_rank);
     void measure(const Forest& forest, const lists::Criterion& criterion, Parcel& parcel) const;
     void fill(const Frame& frame, const lists::Criterion& criterion, const Parcel& parcel);
-    void unpack_one(const Frame& frame, const Arrival& arrival, const WireHeader& header, int64_t node_begin,
-                    int64_t particle_begin, Homes* homes);
-    WireHeader header(const Arrival& arrival) const;
-    int64_t node_bytes() const { return content_ == Content::all ? sizeof(WireNode) : sizeof(WireMass); }
+    void unpack_one(const Frame& frame, const Arrival& arrival, const MessageHeader& header,
+                    int64_t node_begin, int64_t particle_begin, NodeOrigins* origins);
+    MessageHeader header(const Arrival& arrival) const;
+    int64_t node_bytes() const { return content_ == Content::all ? sizeof(PackedNode) : sizeof(PackedMass); }
 
     core::Memory& memory_;
     Content content_ = Content::all;

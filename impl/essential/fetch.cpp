@@ -15,7 +15,7 @@ constexpr int levels_per_answer = 2;
 } // namespace
 
 Fetcher::Fetcher(core::Memory& memory)
-    : homes_(memory), slot_asked_(memory, "branches asked for"), ids_(memory, "waiting groups"),
+    : origins_(memory), slot_asked_(memory, "branches asked for"), ids_(memory, "waiting groups"),
       next_ids_(memory, "waiting groups"), stack_(memory, "walking groups"), refused_(memory, "refusals"),
       storage_(memory, "questions") {}
 
@@ -26,9 +26,9 @@ void Fetcher::begin(const LetExchange::Frame& frame, const LetExchange& let,
     waiting_.clear();
     was_waiting_.clear();
     next_ids_.clear();
-    for (core::Buffer<int32_t>* values : {&homes_.owner, &homes_.source})
+    for (core::Buffer<int32_t>* values : {&origins_.owner, &origins_.source})
         values->resize_keep(0);
-    homes_.kind.resize_keep(0);
+    origins_.kind.resize_keep(0);
     slot_asked_.resize(forest.top_end - forest.own_end);
     std::fill(slot_asked_.begin(), slot_asked_.end(), char{0});
     const int64_t count = groups.size();
@@ -90,16 +90,16 @@ void Fetcher::want(const LetExchange::Frame& frame, int32_t node, int64_t begin,
     const bool asked = slot && slot_asked_[node - forest.own_end] != 0;
     const NodeKind kind = asked  ? NodeKind::complete
                           : slot ? (branch->is_leaf ? NodeKind::leaf : NodeKind::inner)
-                                 : homes_.kind[place];
+                                 : origins_.kind[place];
     if (kind == NodeKind::complete)
         return;
-    questions_.push_back({slot ? branch->rank : homes_.owner[place],
-                          slot ? branch->number : homes_.source[place], node - forest.own_end,
+    questions_.push_back({slot ? branch->rank : origins_.owner[place],
+                          slot ? branch->number : origins_.source[place], node - forest.own_end,
                           kind == NodeKind::leaf});
     if (slot)
         slot_asked_[node - forest.own_end] = 1;
     else
-        homes_.kind[place] = NodeKind::complete;
+        origins_.kind[place] = NodeKind::complete;
     if (kind == NodeKind::leaf)
         return;
     waiting_.push_back({node, next_ids_.size(), count});
@@ -111,15 +111,15 @@ void Fetcher::ask(comm::Communicator& comm, const LetExchange::Frame& frame, Let
     comm.together([&] {
         std::stable_sort(questions_.begin(), questions_.end(),
                          [](const Question& a, const Question& b) { return a.to < b.to; });
-        wire_.clear();
+        to_send_.clear();
         outgoing_.clear();
         for (const Question& question : questions_)
-            wire_.push_back({question.source, question.number, question.particles});
+            to_send_.push_back({question.source, question.number, question.particles});
         for (size_t begin = 0, end = 0; begin < questions_.size(); begin = end) {
             while (end < questions_.size() && questions_[end].to == questions_[begin].to)
                 ++end;
-            outgoing_.push_back({questions_[begin].to, &wire_[begin],
-                                 static_cast<int64_t>((end - begin) * sizeof(WireQuestion))});
+            outgoing_.push_back({questions_[begin].to, &to_send_[begin],
+                                 static_cast<int64_t>((end - begin) * sizeof(PackedQuestion))});
         }
         questions_.clear();
     });
@@ -128,8 +128,8 @@ void Fetcher::ask(comm::Communicator& comm, const LetExchange::Frame& frame, Let
         to_.clear();
         asked_.clear();
         for (const comm::Incoming& from : incoming_)
-            for (int64_t at = 0; at < from.bytes; at += static_cast<int64_t>(sizeof(WireQuestion))) {
-                WireQuestion question;
+            for (int64_t at = 0; at < from.bytes; at += static_cast<int64_t>(sizeof(PackedQuestion))) {
+                PackedQuestion question;
                 std::memcpy(&question, from.data + at, sizeof question);
                 to_.push_back(from.from);
                 asked_.push_back({question.source, question.number, question.particles != 0});
@@ -140,7 +140,7 @@ void Fetcher::ask(comm::Communicator& comm, const LetExchange::Frame& frame, Let
 
 void Fetcher::go_on(const LetExchange::Frame& frame, LetExchange& let,
                     const core::Buffer<lists::Group>& groups) {
-    let.unpack(frame, &homes_);
+    let.unpack(frame, &origins_);
     waiting_.swap(was_waiting_);
     ids_.swap(next_ids_);
     waiting_.clear();

@@ -34,7 +34,7 @@ class Fetcher {
         int32_t to, source, number;
         bool particles;
     };
-    struct WireQuestion {
+    struct PackedQuestion {
         int32_t source, number, particles;
     };
     struct Waiting { // groups ids_[begin, begin + count) wait for the children of a node
@@ -45,14 +45,14 @@ class Fetcher {
                const core::Buffer<lists::Group>& groups, int32_t node, int64_t begin, int64_t count);
     void want(const LetExchange::Frame& frame, int32_t node, int64_t begin, int64_t count);
 
-    Homes homes_;
+    NodeOrigins origins_;
     core::Buffer<char> slot_asked_;        // per top node
     core::Buffer<int32_t> ids_, next_ids_; // of groups that wait, last round's and this one's
     core::Buffer<int32_t> stack_;          // of groups that are on their way down
     core::Buffer<uint8_t> refused_;
     std::vector<Waiting> waiting_, was_waiting_;
     std::vector<Question> questions_;
-    std::vector<WireQuestion> wire_;
+    std::vector<PackedQuestion> to_send_;
     std::vector<comm::Outgoing> outgoing_;
     std::vector<comm::Incoming> incoming_;
     core::Buffer<char> storage_;

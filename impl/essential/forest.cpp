@@ -140,26 +140,26 @@ void Forest::resize_masses(int64_t node_count) {
         values->resize_keep(node_count);
 }
 
-void Forest::set_remote(int64_t node, const WireNode& wire) {
-    moments.cx[node] = wire.centre[0];
-    moments.cy[node] = wire.centre[1];
-    moments.cz[node] = wire.centre[2];
-    moments.radius[node] = wire.rho;
-    moments.rho[node] = wire.rho > 0 ? wire.rho : 1;
-    moments.magnitude[node] = wire.magnitude;
-    criterion.cx[node] = wire.centre[0];
-    criterion.cy[node] = wire.centre[1];
-    criterion.cz[node] = wire.centre[2];
-    criterion.a[node] = wire.a;
-    criterion.b[node] = wire.b;
+void Forest::set_remote(int64_t node, const PackedNode& packed) {
+    moments.cx[node] = packed.centre[0];
+    moments.cy[node] = packed.centre[1];
+    moments.cz[node] = packed.centre[2];
+    moments.radius[node] = packed.rho;
+    moments.rho[node] = packed.rho > 0 ? packed.rho : 1;
+    moments.magnitude[node] = packed.magnitude;
+    criterion.cx[node] = packed.centre[0];
+    criterion.cy[node] = packed.centre[1];
+    criterion.cz[node] = packed.centre[2];
+    criterion.a[node] = packed.a;
+    criterion.b[node] = packed.b;
     if (!moments.softening_square.empty()) {
-        moments.softening_square[node] = wire.softening_square;
-        criterion.softening[node] = wire.softening;
+        moments.softening_square[node] = packed.softening_square;
+        criterion.softening[node] = packed.softening;
     }
-    tree.boxes[node] = wire.box;
+    tree.boxes[node] = packed.box;
 }
 
-void Forest::set_mass(int64_t node, const WireMass& mass) {
+void Forest::set_mass(int64_t node, const PackedMass& mass) {
     moments.cx[node] = mass.centre[0];
     moments.cy[node] = mass.centre[1];
     moments.cz[node] = mass.centre[2];

@@ -73,8 +73,8 @@ struct Forest {
     void resize_remote(const settings::Settings& settings, int64_t node_count, int64_t particle_count, bool lengths,
                        int64_t record_bytes);
     void resize_masses(int64_t node_count);
-    void set_remote(int64_t node, const WireNode& wire);
-    void set_mass(int64_t node, const WireMass& mass);
+    void set_remote(int64_t node, const PackedNode& packed);
+    void set_mass(int64_t node, const PackedMass& mass);
     /// The walk's link of a slot or a node from another rank, from its children.
     void link_remote(int32_t node);
 

@@ -15,7 +15,7 @@ enum class NodeKind : int32_t {
 };
 
 /// A node on its way; its expansion stands in a section of its own.
-struct WireNode {
+struct PackedNode {
     double centre[3], a, b, rho; // rho 0: a point
     double magnitude;            // sum of |charge|
     double softening, softening_square;
@@ -26,45 +26,46 @@ struct WireNode {
 };
 
 /// A node for the estimate of accelerations.
-struct WireMass {
+struct PackedMass {
     double centre[3], magnitude, edge;
     int64_t child_count;
 };
 
 /// A node that the receiver knows already, and for which children or particles come.
-struct WireRoot {
+struct PackedRoot {
     int32_t number, child_count, particle_count, unused;
 };
 
 /// Sections of a message: header, roots, nodes, expansions, particles (x..., y..., z..., charge...,
 /// softening...); all multiples of 8 bytes. Nodes stand in the order in which their parents do, children
 /// together.
-struct WireHeader {
+struct MessageHeader {
     int64_t roots, nodes, particles;
 };
 
 /// Where the sections of a message begin.
 struct Sections {
-    WireRoot* roots;
+    PackedRoot* roots;
     char* nodes;
     char* records;
     double* particles;
 };
 
-inline Sections sections(char* message, const WireHeader& header, int64_t node_bytes, int64_t record_bytes) {
+inline Sections sections(char* message, const MessageHeader& header, int64_t node_bytes,
+                         int64_t record_bytes) {
     Sections s;
-    s.roots = reinterpret_cast<WireRoot*>(message + sizeof(WireHeader));
+    s.roots = reinterpret_cast<PackedRoot*>(message + sizeof(MessageHeader));
     s.nodes = reinterpret_cast<char*>(s.roots + header.roots);
     s.records = s.nodes + header.nodes * node_bytes;
     s.particles = reinterpret_cast<double*>(s.records + header.nodes * record_bytes);
     return s;
 }
 
-inline int64_t message_bytes(const WireHeader& header, int64_t node_bytes, int64_t record_bytes,
+inline int64_t message_bytes(const MessageHeader& header, int64_t node_bytes, int64_t record_bytes,
                              int particle_columns) {
     return header.roots == 0 ? 0
-                             : static_cast<int64_t>(sizeof(WireHeader)) +
-                                   header.roots * static_cast<int64_t>(sizeof(WireRoot)) +
+                             : static_cast<int64_t>(sizeof(MessageHeader)) +
+                                   header.roots * static_cast<int64_t>(sizeof(PackedRoot)) +
                                    header.nodes * (node_bytes + record_bytes) +
                                    header.particles * particle_columns * static_cast<int64_t>(sizeof(double));
 }

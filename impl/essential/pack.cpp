@@ -18,7 +18,7 @@ NodeKind kind_of(const lists::Criterion& criterion, int32_t node) {
 class Writer {
   public:
     Writer(const Forest& forest, const lists::Criterion& criterion, const char* expansions, int columns,
-           int64_t record_bytes, const WireHeader& header, const Sections& to)
+           int64_t record_bytes, const MessageHeader& header, const Sections& to)
         : forest_(forest), criterion_(criterion), expansions_(expansions), columns_(columns),
           record_bytes_(record_bytes), header_(header), to_(to) {}
 
@@ -29,10 +29,10 @@ class Writer {
 
     void put_mass(int32_t k, bool opened) {
         const moments::Moments& m = forest_.moments;
-        const WireMass mass{{m.cx[k], m.cy[k], m.cz[k]},
-                            m.magnitude[k],
-                            forest_.tree.boxes[k].longest_edge(),
-                            opened ? criterion_.links[k].child_count : 0};
+        const PackedMass mass{{m.cx[k], m.cy[k], m.cz[k]},
+                              m.magnitude[k],
+                              forest_.tree.boxes[k].longest_edge(),
+                              opened ? criterion_.links[k].child_count : 0};
         std::memcpy(to_.nodes, &mass, sizeof mass);
         to_.nodes += sizeof mass;
     }
@@ -40,18 +40,18 @@ class Writer {
     void put_node(int32_t k, bool opened, bool wanted) {
         const moments::Moments& m = forest_.moments;
         const bool lengths = !m.softening.empty();
-        const WireNode node{{m.cx[k], m.cy[k], m.cz[k]},
-                            criterion_.a[k],
-                            criterion_.b[k],
-                            m.radius[k] > 0 ? m.rho[k] : 0,
-                            m.magnitude[k],
-                            lengths ? m.softening[k] : 0,
-                            lengths ? m.softening_square[k] : 0,
-                            forest_.tree.boxes[k],
-                            opened ? criterion_.links[k].child_count : 0,
-                            wanted ? put_particles(k) : 0,
-                            k,
-                            kind_of(criterion_, k)};
+        const PackedNode node{{m.cx[k], m.cy[k], m.cz[k]},
+                              criterion_.a[k],
+                              criterion_.b[k],
+                              m.radius[k] > 0 ? m.rho[k] : 0,
+                              m.magnitude[k],
+                              lengths ? m.softening[k] : 0,
+                              lengths ? m.softening_square[k] : 0,
+                              forest_.tree.boxes[k],
+                              opened ? criterion_.links[k].child_count : 0,
+                              wanted ? put_particles(k) : 0,
+                              k,
+                              kind_of(criterion_, k)};
         std::memcpy(to_.nodes, &node, sizeof node);
         std::memcpy(to_.records, expansions_ + k * record_bytes_, static_cast<size_t>(record_bytes_));
         to_.nodes += sizeof node;
@@ -75,7 +75,7 @@ class Writer {
     const char* expansions_;
     int columns_;
     int64_t record_bytes_;
-    WireHeader header_;
+    MessageHeader header_;
     Sections to_;
     int64_t particle_ = 0;
 };
@@ -139,7 +139,7 @@ void LetExchange::open_levels(const lists::Criterion& criterion, Parcel& parcel,
 }
 
 void LetExchange::measure(const Forest& forest, const lists::Criterion& criterion, Parcel& parcel) const {
-    WireHeader& h = parcel.header;
+    MessageHeader& h = parcel.header;
     h = {static_cast<int64_t>(parcel.roots.size()), 0, 0};
     for (const Root& root : parcel.roots)
         h.particles += root.particles ? forest.source_of(root.node).count : 0;

@@ -281,7 +281,7 @@ void RankExchange::take_masses(const Frame& frame, const std::vector<Arrival>& a
         for (int64_t j = 0; j < arrivals[s].header.nodes; ++j)
             take_node(from, shape, plan.places[s], static_cast<int32_t>(j), to);
     }
-    const auto set = [&](int64_t k, const lists::CoarseNode& node, int32_t behind) {
+    const auto set = [&](int64_t k, const lists::EstimateNode& node, int32_t behind) {
         forest.set_mass(k, {{node.x, node.y, node.z}, node.magnitude, node.edge, node.child_count});
         forest.tree.nodes[k] = {node.first_child + behind, node.child_count, -1, 0, 0, 0};
     };

@@ -62,7 +62,7 @@ class RankExchange {
     // Entries of the criterion as messages have them: of the own nodes while packing, then of the others'.
     core::Buffer<double> xy_, za_;
     core::Buffer<RankLink> links_;
-    core::Buffer<lists::CoarseNode> coarse_;
+    core::Buffer<lists::EstimateNode> coarse_;
     bool has_own_ = false; // those of the own nodes are there, for this content
     RankContent own_content_ = RankContent::all;
     core::Buffer<uint64_t> opened_;

@@ -65,7 +65,7 @@ struct OwnNodes {
     const double* mac_softening; // or null
     double softening_length;
     bool compact;             // softening: no particle may be inside it
-    const lists::CoarseNode* coarse; // masses only; the criterion is then their size
+    const lists::EstimateNode* coarse; // masses only; the criterion is then their size
     const double *radius, *rho, *magnitude, *softening_square, *values;
     const char* records;
     int64_t heap; // leaves of more particles are heaps, one source each
@@ -80,7 +80,7 @@ struct Extraction {
 
 /// The sections of a message behind each other, each at a multiple of 16 bytes.
 struct RankSections {
-    lists::CoarseNode* coarse;
+    lists::EstimateNode* coarse;
     SentNode* nodes;
     geometry::Box* boxes;
     double *xy, *za, *b, *radius, *rho, *magnitude, *softening, *softening_square;
@@ -104,7 +104,7 @@ GRAFT_HD inline RankSections sections_of(char* message, const RankShape& shape, 
     const auto take_doubles = [&](int64_t count) { return reinterpret_cast<double*>(take(count, 8)); };
     const int64_t n = header.nodes;
     if (shape.content == RankContent::masses) {
-        s.coarse = reinterpret_cast<lists::CoarseNode*>(take(n, sizeof(lists::CoarseNode)));
+        s.coarse = reinterpret_cast<lists::EstimateNode*>(take(n, sizeof(lists::EstimateNode)));
         s.bytes = at;
         return s;
     }
@@ -155,7 +155,7 @@ GRAFT_HD inline bool near_softening(const OwnNodes& own, const lists::Target& ta
 GRAFT_HD inline bool refuses(const OwnNodes& own, const lists::Target& target, int32_t node) {
     double x, y, z, a, b;
     if (own.coarse != nullptr) {
-        const lists::CoarseNode& coarse = own.coarse[node];
+        const lists::EstimateNode& coarse = own.coarse[node];
         x = coarse.x;
         y = coarse.y;
         z = coarse.z;
@@ -234,7 +234,7 @@ GRAFT_HD inline void put_node(const OwnNodes& own, const RankShape& shape, const
     const int32_t first_child = opened ? from.number[node.first_child] : 0;
     const int32_t child_count = opened ? node.child_count : 0;
     if (shape.content == RankContent::masses) {
-        lists::CoarseNode coarse = own.coarse[k];
+        lists::EstimateNode coarse = own.coarse[k];
         coarse.first_child = first_child;
         coarse.child_count = child_count;
         to.coarse[place] = coarse;
@@ -259,7 +259,7 @@ GRAFT_HD inline void put_particle(const OwnNodes& own, const RankShape& shape, c
 }
 
 /// Where a sender's nodes and particles stand at the receiver.
-struct RankPlace {
+struct RankOffsets {
     int32_t root, rest; // its root, and the node behind it
     int64_t particle;
 
@@ -274,7 +274,7 @@ struct RemoteNodes {
     RankLink* links;
     double *mac_softening, *cx, *cy, *cz, *radius, *rho, *magnitude, *softening_square;
     char* records;
-    lists::CoarseNode* coarse;
+    lists::EstimateNode* coarse;
 };
 
 /// As lists::pack_link.
@@ -285,11 +285,11 @@ GRAFT_HD inline uint32_t remote_link(int32_t first_child, int32_t child_count) {
 }
 
 /// Node j of a message to its place.
-GRAFT_HD inline void take_node(const RankSections& from, const RankShape& shape, const RankPlace& place,
+GRAFT_HD inline void take_node(const RankSections& from, const RankShape& shape, const RankOffsets& place,
                                int32_t j, const RemoteNodes& to) {
     const int64_t k = place.of(j);
     if (shape.content == RankContent::masses) {
-        lists::CoarseNode coarse = from.coarse[j];
+        lists::EstimateNode coarse = from.coarse[j];
         coarse.first_child = coarse.child_count > 0 ? place.of(coarse.first_child) : 0;
         to.coarse[k] = coarse;
         return;
@@ -338,7 +338,7 @@ GRAFT_HD inline void put_super(const SuperNode& super, const RankShape& shape, i
 /// each.
 struct RemotePlan {
     std::vector<SuperNode> supers;
-    std::vector<RankPlace> places; // per sender
+    std::vector<RankOffsets> places; // per sender
     int64_t nodes = 0, particles = 0;
     int32_t levels = 0;
     double charge = 0, magnitude = 0; // of all

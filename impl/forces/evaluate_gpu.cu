@@ -17,8 +17,8 @@ namespace graft::forces {
 struct DeviceEvaluator::Work {
     explicit Work(backend::DeviceMemory& memory)
         : entries(memory, "entries of source lists"), sizes(memory, "sizes of sources"),
-          large(memory, "groups of many units"), frames(memory, "group frames"),
-          pairs(memory, "units of pairs"), cells(memory, "units of cells"), counters(memory, "unit counters"),
+          large(memory, "groups of many tasks"), frames(memory, "group frames"),
+          pairs(memory, "tasks of pairs"), cells(memory, "tasks of cells"), counters(memory, "task counters"),
           slots(memory, "partial sums"), packed(memory, "packed cells"), signs(memory, "charge signs"),
           far(memory), expansions(memory, "polynomials of groups"),
           shared_expansions(memory, "polynomials of super groups"),
@@ -27,24 +27,24 @@ struct DeviceEvaluator::Work {
     backend::DeviceBuffer<float> sizes; // where the fast pairs serve
     backend::DeviceBuffer<int32_t> large;
     backend::DeviceBuffer<GroupFrame> frames;
-    backend::DeviceBuffer<Unit> pairs, cells;
-    backend::DeviceBuffer<UnitCounters> counters;
+    backend::DeviceBuffer<Task> pairs, cells;
+    backend::DeviceBuffer<TaskCounters> counters;
     backend::DeviceBuffer<Slot<float>> slots; // two make a Slot<double>
     backend::DeviceBuffer<PackedCell> packed;
     backend::DeviceBuffer<ChargeSigns> signs;
     lists::DeviceFarLists far;
     backend::DeviceBuffer<float> expansions, shared_expansions;
     backend::DeviceBuffer<GroupFrame> shared_frames;
-    VariantWork variants;
-    EvaluatorRoom room; // what set_room() gave; no units: chosen by the lists' capacities
-    int64_t reserved_units = 0, reserved_slots = 0;
-    // Cells beside pairs: each kernel's last units leave multiprocessors idle, which the other one fills.
+    VariantBuffers variants;
+    EvaluatorCapacity capacity; // what set_capacity() gave; no tasks: chosen by the lists' capacities
+    int64_t reserved_tasks = 0, reserved_slots = 0;
+    // Cells beside pairs: each kernel's last tasks leave multiprocessors idle, which the other one fills.
     backend::SideStream side;
 
-    void resize(const DeviceEvaluation& how, const UnitSize& size, int64_t groups, int64_t targets,
+    void resize(const DeviceEvaluation& how, const TaskSize& size, int64_t groups, int64_t targets,
                 int64_t node_entries, int64_t leaf_entries);
-    void give(const EvaluatorRoom& to);
-    UnitView view(const DeviceEvaluation& how) const;
+    void give(const EvaluatorCapacity& to);
+    TaskView view(const DeviceEvaluation& how) const;
     void see_far(EvaluationView& view) const;
 };
 
@@ -68,17 +68,19 @@ const T* pointer(const backend::DeviceBuffer<T>& buffer) {
 }
 
 void view_sources(const tree::DeviceTree& tree, const moments::DeviceMoments& moments, EvaluationView& v) {
-    v.nodes = tree.nodes.data(), v.boxes = tree.boxes.data();
-    v.x = tree.x.data(), v.y = tree.y.data(), v.z = tree.z.data(), v.charge = tree.charge.data();
-    v.softening = pointer(tree.softening);
-    v.leaf = tree.options.leaf;
+    ViewSources& s = v.sources;
+    s.nodes = tree.nodes.data(), s.boxes = tree.boxes.data();
+    s.x = tree.x.data(), s.y = tree.y.data(), s.z = tree.z.data(), s.charge = tree.charge.data();
+    s.softening = pointer(tree.softening);
+    s.leaf = tree.options.leaf;
     v.heaps = tree.softening.empty(); // they may differ in their lengths
-    v.cx = moments.cx.data(), v.cy = moments.cy.data(), v.cz = moments.cz.data();
-    v.radius = moments.radius.data(), v.rho = moments.rho.data(), v.magnitude = moments.magnitude.data();
-    v.softening_square = pointer(moments.softening_square);
-    v.values = moments.values.data();
-    v.single = pointer(moments.single), v.full = pointer(moments.full);
-    v.terms = moments::term_count(moments.order);
+    ViewExpansions& e = v.expansions;
+    e.cx = moments.cx.data(), e.cy = moments.cy.data(), e.cz = moments.cz.data();
+    e.radius = moments.radius.data(), e.rho = moments.rho.data(), e.magnitude = moments.magnitude.data();
+    e.softening_square = pointer(moments.softening_square);
+    e.values = moments.values.data();
+    e.single = pointer(moments.single), e.full = pointer(moments.full);
+    e.terms = moments::term_count(moments.order);
     v.charge_scale = charge_scale(tree.n);
     v.charge_scale_single = static_cast<float>(v.charge_scale);
 }
@@ -89,24 +91,24 @@ EvaluationView make_view(const backend::Queue& queue, const DeviceEvaluation& ho
     EvaluationView v{};
     v.status = queue.status();
     view_sources(tree, moments, v);
-    v.groups = targets.groups.data(), v.group_count = targets.group_count.data();
-    v.target_x = targets.x, v.target_y = targets.y, v.target_z = targets.z;
-    v.target_softening = targets.softening, v.target_count = targets.n;
-    v.same_places = targets.x == tree.x.data();
-    v.node_offset = lists.node_offset.data(), v.leaf_offset = lists.leaf_offset.data();
-    v.node_list = lists.nodes.data(), v.leaf_list = lists.leaves.data();
-    v.batch = lists.batch, v.batches = lists.batches;
-    v.shared = how.packed ? lists.shared : lists::DeviceSharedFar{};
-    v.length = how.softening_length;
+    v.targets.groups = targets.groups.data(), v.targets.group_count = targets.group_count.data();
+    v.targets.x = targets.x, v.targets.y = targets.y, v.targets.z = targets.z;
+    v.targets.softening = targets.softening, v.targets.count = targets.n;
+    v.targets.same_places = targets.x == tree.x.data();
+    v.lists.node_offset = lists.node_offset.data(), v.lists.leaf_offset = lists.leaf_offset.data();
+    v.lists.nodes = lists.nodes.data(), v.lists.leaves = lists.leaves.data();
+    v.lists.batch = lists.batch, v.lists.batches = lists.batches;
+    v.far.shared = how.packed ? lists.shared : lists::DeviceSharedFar{};
+    v.softening.length = how.softening_length;
     const bool softened = how.pairs.softening != Softening::none;
-    v.node_softening = softened && how.pairs.per_particle ? pointer(moments.softening) : nullptr;
-    v.longest = softened && !how.pairs.per_particle ? how.softening_length : 0;
+    v.softening.of_nodes = softened && how.pairs.per_particle ? pointer(moments.softening) : nullptr;
+    v.softening.longest = softened && !how.pairs.per_particle ? how.softening_length : 0;
     v.single_precision = how.precision != DevicePrecision::fp64;
-    v.has_strays = tree.options.root_of_most;
-    for (int a = 0; a < 3 && v.has_strays; ++a) {
+    v.strays.any = tree.options.root_of_most;
+    for (int a = 0; a < 3 && v.strays.any; ++a) {
         const bool flat = a >= tree.options.dimension;
-        v.most.lower[a] = flat ? 0 : tree.options.root_lower[a];
-        v.most.upper[a] = flat ? 0 : tree.options.root_lower[a] + tree.options.root_edge;
+        v.strays.most.lower[a] = flat ? 0 : tree.options.root_lower[a];
+        v.strays.most.upper[a] = flat ? 0 : tree.options.root_lower[a] + tree.options.root_edge;
     }
     return v;
 }
@@ -139,24 +141,24 @@ void check(const DeviceEvaluation& how, const moments::DeviceMoments& moments) {
 }
 
 void sum_pairs(backend::Queue& queue, const DeviceEvaluation& how, const EvaluationView& view,
-               const UnitView& units) {
+               const TaskView& tasks) {
     if (how.precision == DevicePrecision::fp64)
-        sum_pairs_double(queue, view, units, how.pairs);
+        sum_pairs_double(queue, view, tasks, how.pairs);
     else if (fast_pairs_serve(how))
-        sum_pairs_fast(queue, view, units, how.pairs);
+        sum_pairs_fast(queue, view, tasks, how.pairs);
     else
-        sum_pairs_float(queue, view, units, how.pairs);
+        sum_pairs_float(queue, view, tasks, how.pairs);
 }
 
 void sum_cells(backend::Queue& queue, const DeviceEvaluation& how, const EvaluationView& view,
-               const UnitView& units, const PackedCell* packed, const ChargeSigns* signs) {
+               const TaskView& tasks, const PackedCell* packed, const ChargeSigns* signs) {
     const bool softened = how.pairs.softening == Softening::plummer, potential = how.pairs.potential;
     const bool per_particle = softened && how.pairs.per_particle;
     const bool fast = fast_cells_serve(how);
     if (fast)
-        sum_cells_fast(queue, view, units, packed, signs, softened, potential);
+        sum_cells_fast(queue, view, tasks, packed, signs, softened, potential);
     const auto general = how.precision == DevicePrecision::fp64 ? sum_cells_double : sum_cells_float;
-    general(queue, view, units, fast ? signs : nullptr, how.order, softened, per_particle, potential);
+    general(queue, view, tasks, fast ? signs : nullptr, how.order, softened, per_particle, potential);
 }
 
 } // namespace
@@ -166,21 +168,21 @@ DeviceEvaluator::~DeviceEvaluator() {
     delete work_;
 }
 
-void DeviceEvaluator::reserve(int64_t units, int64_t slots) {
-    work_->reserved_units = std::max(work_->reserved_units, units + units / 8);
+void DeviceEvaluator::reserve(int64_t tasks, int64_t slots) {
+    work_->reserved_tasks = std::max(work_->reserved_tasks, tasks + tasks / 8);
     work_->reserved_slots = std::max(work_->reserved_slots, slots + slots / 8);
 }
 
-void DeviceEvaluator::set_room(const EvaluatorRoom& room) {
+void DeviceEvaluator::set_capacity(const EvaluatorCapacity& capacity) {
     Work& w = *work_;
-    w.room = {};
-    w.give(room);
-    w.room = room;
+    w.capacity = {};
+    w.give(capacity);
+    w.capacity = capacity;
 }
 
 void DeviceEvaluator::release_room() {
     Work& w = *work_;
-    w.room = {};
+    w.capacity = {};
     w.entries.release(), w.large.release();
     w.frames.release(), w.pairs.release(), w.cells.release(), w.slots.release();
     w.far.entries.release(), w.far.near_count.release(), w.expansions.release();
@@ -194,10 +196,10 @@ void DeviceEvaluator::hold_cells(const DeviceEvaluation& how, const tree::Device
     work_->far.nodes.resize(local_serves(how) ? tree.nodes.size() : 0);
 }
 
-void DeviceEvaluator::Work::give(const EvaluatorRoom& to) {
+void DeviceEvaluator::Work::give(const EvaluatorCapacity& to) {
     entries.resize(to.leaf_entries + to.groups);
     frames.resize(to.groups), large.resize(to.groups);
-    pairs.resize(to.units), cells.resize(to.units);
+    pairs.resize(to.tasks), cells.resize(to.tasks);
     slots.resize(to.in_double ? 2 * to.slots : to.slots);
     const int64_t far_groups = to.node_entries > 0 ? to.groups : 0;
     far.entries.resize(to.node_entries);
@@ -208,25 +210,25 @@ void DeviceEvaluator::Work::give(const EvaluatorRoom& to) {
 
 /// Room as it was set; else for what full lists of leaves that are two thirds full make. A computation that
 /// needs more says so.
-void DeviceEvaluator::Work::resize(const DeviceEvaluation& how, const UnitSize& size, int64_t groups,
+void DeviceEvaluator::Work::resize(const DeviceEvaluation& how, const TaskSize& size, int64_t groups,
                                    int64_t targets, int64_t node_entries, int64_t leaf_entries) {
-    EvaluatorRoom wanted{groups,
-                         leaf_entries,
-                         room.units,
-                         room.slots,
-                         how.precision == DevicePrecision::fp64,
-                         local_serves(how) ? node_entries : 0};
-    if (room.units == 0) {
+    EvaluatorCapacity wanted{groups,
+                             leaf_entries,
+                             capacity.tasks,
+                             capacity.slots,
+                             how.precision == DevicePrecision::fp64,
+                             local_serves(how) ? node_entries : 0};
+    if (capacity.tasks == 0) {
         const int64_t near = local_serves(how) ? node_entries / near_part : node_entries;
-        const UnitCount count =
-            count_units(size, groups, targets, near, leaf_entries * std::max(how.leaf, 1) * 2 / 3);
-        wanted.units = std::max({count.units, reserved_units, int64_t{1024}});
+        const TaskCount count =
+            count_tasks(size, groups, targets, near, leaf_entries * std::max(how.leaf, 1) * 2 / 3);
+        wanted.tasks = std::max({count.tasks, reserved_tasks, int64_t{1024}});
         wanted.slots = std::max({count.slots, reserved_slots, int64_t{65536}});
     }
     give(wanted);
 }
 
-UnitView DeviceEvaluator::Work::view(const DeviceEvaluation& how) const {
+TaskView DeviceEvaluator::Work::view(const DeviceEvaluation& how) const {
     return {frames.data(), pairs.data(),
             cells.data(),  counters.data(),
             large.data(),  entries.data(),
@@ -236,10 +238,10 @@ UnitView DeviceEvaluator::Work::view(const DeviceEvaluation& how) const {
 
 /// The lists as they are cut: near cells first.
 void DeviceEvaluator::Work::see_far(EvaluationView& view) const {
-    view.node_list = far.entries.data();
-    view.near_count = far.near_count.data();
-    view.one_sign = &signs.data()->one_sign;
-    view.expansions = expansions.data();
+    view.lists.nodes = far.entries.data();
+    view.far.near_count = far.near_count.data();
+    view.far.one_sign = &signs.data()->one_sign;
+    view.far.expansions = expansions.data();
 }
 
 lists::DeviceFarChoice DeviceEvaluator::pack(backend::Queue& queue, const DeviceEvaluation& how,
@@ -261,19 +263,19 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
                                const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                                const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
                                DeviceField& field) {
-    if (!works_by_units(how.kernel))
+    if (!works_by_tasks(how.kernel))
         return variant_of(how.kernel)(work_->variants, queue, how, tree, moments, targets, lists, field);
     check(how, moments);
     Work& w = *work_;
     const int64_t groups = targets.groups.size() / lists.batches + 1, leaf_entries = lists.leaves.size();
-    const UnitSize size = unit_size(targets.n, local_serves(how));
+    const TaskSize size = task_size(targets.n, local_serves(how));
     w.resize(how, size, groups, targets.n / lists.batches + 1, lists.nodes.size(), leaf_entries);
     hold_cells(how, tree);
     EvaluationView view = make_view(queue, how, tree, moments, targets, lists);
-    view.size = w.sizes.data();
-    const UnitView units = w.view(how);
+    view.sources.size = w.sizes.data();
+    const TaskView tasks = w.view(how);
     const bool fast = fast_cells_serve(how), local = local_serves(how);
-    const bool softened = how.pairs.softening == Softening::plummer, shared = view.shared.any();
+    const bool softened = how.pairs.softening == Softening::plummer, shared = view.far.shared.any();
     const bool first = lists.batch == 0; // what is of all particles and nodes serves the other batches, too
     const auto pack = [&] {
         if (!first || how.packed)
@@ -288,13 +290,13 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
             size_sources(queue, view, w.sizes.size(), w.sizes.data());
         if (fast && !local)
             pack();
-        else if (fast && !lists.cut)
-            lists::cut_far(queue, tree, moments, targets, lists, how.order, device_local_degree, w.far);
+        else if (fast && !lists.split)
+            lists::split_far(queue, tree, moments, targets, lists, how.order, device_local_degree, w.far);
     }
     if (local)
         w.see_far(view);
-    GRAFT_CUDA(cudaMemsetAsync(w.counters.data(), 0, sizeof(UnitCounters), queue.stream()));
-    if (first && view.single_precision && view.has_strays)
+    GRAFT_CUDA(cudaMemsetAsync(w.counters.data(), 0, sizeof(TaskCounters), queue.stream()));
+    if (first && view.single_precision && view.strays.any)
         check_strays(queue, view, tree.n);
     find_sources(queue, view, groups, w.entries.data());
     if (local)
@@ -305,25 +307,25 @@ void DeviceEvaluator::evaluate(backend::Queue& queue, const DeviceEvaluation& ho
         sum_shared(queue, view, w.packed.data(), softened, w.shared_frames.size(), w.shared_frames.data(),
                    w.shared_expansions.data());
     }
-    cut_units(queue, view, size, groups, w.frames.data(), w.pairs.data(), w.cells.data(), units);
+    make_tasks(queue, view, size, groups, w.frames.data(), w.pairs.data(), w.cells.data(), tasks);
     w.side.follow(queue.stream());
     {
         const backend::OnSide on_side(queue, w.side);
         if (view.single_precision)
             find_coarse(queue, view, how.pairs, groups, w.frames.data());
         if (local)
-            sum_far(queue, view, units, w.packed.data(), w.signs.data(), softened, groups,
+            sum_far(queue, view, tasks, w.packed.data(), w.signs.data(), softened, groups,
                     w.expansions.data());
         if (shared)
-            spread_shared(queue, view, units, groups, w.shared_frames.data(), w.shared_expansions.data(),
+            spread_shared(queue, view, tasks, groups, w.shared_frames.data(), w.shared_expansions.data(),
                           w.expansions.data());
-        sum_cells(queue, how, view, units, w.packed.data(), w.signs.data());
+        sum_cells(queue, how, view, tasks, w.packed.data(), w.signs.data());
         if (view.single_precision)
-            sum_coarse(queue, view, units, how, targets.origin, field);
+            sum_coarse(queue, view, tasks, how, targets.origin, field);
     }
-    sum_pairs(queue, how, view, units);
+    sum_pairs(queue, how, view, tasks);
     w.side.join(queue.stream());
-    gather_slots(queue, how, view, units, groups, targets.origin, field);
+    gather_slots(queue, how, view, tasks, groups, targets.origin, field);
 }
 
 } // namespace graft::forces

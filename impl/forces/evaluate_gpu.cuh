@@ -44,9 +44,9 @@ struct DeviceEvaluation {
     bool local = false;
     /// The lists were built with what pack() gave: they may be cut, and share far cells.
     bool packed = false;
-    /// Of kernels that work by units, not null: accelerations go into records in the host's order (by
+    /// Of kernels that work by tasks, not null: accelerations go into records in the host's order (by
     /// DeviceTargets::origin) and not to the field; no potentials, no `add`.
-    particles::ExportRecord* records = nullptr;
+    particles::ExportRow* records = nullptr;
     int block_x = 0, block_y = 0; // liu2022's BX, BY or threads a block; 0: their optimum
 };
 
@@ -62,13 +62,13 @@ class DeviceEvaluator {
   public:
     explicit DeviceEvaluator(backend::DeviceMemory& memory);
     ~DeviceEvaluator();
-    /// Room for at least so many pieces of work and partial sums of a batch: what the status words
-    /// units_needed and slots_needed of an earlier computation asked for. Called after too_small, between
+    /// Room for at least so many tasks and partial sums of a batch: what the status words
+    /// tasks_needed and slots_needed of an earlier computation asked for. Called after too_small, between
     /// computations, by those that do not set the room.
-    void reserve(int64_t units, int64_t slots);
+    void reserve(int64_t tasks, int64_t slots);
     /// Just this room for a batch, until it is set anew (evaluation_bytes.hpp has its bytes; allocated here, so
-    /// Error(memory) names what is missing). Room of no units: chosen by the lists' capacities again.
-    void set_room(const EvaluatorRoom& room);
+    /// Error(memory) names what is missing). Room of no tasks: chosen by the lists' capacities again.
+    void set_capacity(const EvaluatorCapacity& capacity);
     /// Gives the memory of the room back; between computations.
     void release_room();
     /// Takes the memory that does not depend on batches: of fast kernels 64 B a node, 32 more with `local`,
@@ -78,7 +78,7 @@ class DeviceEvaluator {
     /// are cut at once. After hold_cells(); evaluate() does it for itself where `how.packed` is not set.
     lists::DeviceFarChoice pack(backend::Queue& queue, const DeviceEvaluation& how,
                                 const tree::DeviceTree& tree, const moments::DeviceMoments& moments);
-    /// Enqueues P2P and M2P of one batch of lists. Status: units_needed, slots_needed, pairs, cells,
+    /// Enqueues P2P and M2P of one batch of lists. Status: tasks_needed, slots_needed, pairs, cells,
     /// far_cells.
     void evaluate(backend::Queue& queue, const DeviceEvaluation& how, const tree::DeviceTree& tree,
                   const moments::DeviceMoments& moments, const lists::DeviceTargets& targets,

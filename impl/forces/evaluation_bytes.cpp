@@ -6,9 +6,9 @@
 
 namespace graft::forces {
 
-UnitSize unit_size(int64_t targets, bool far) {
-    const auto interactions = [&](int64_t targets_a_unit) {
-        return static_cast<int>(std::clamp(targets / targets_a_unit, int64_t{4096}, int64_t{65536}));
+TaskSize task_size(int64_t targets, bool far) {
+    const auto interactions = [&](int64_t targets_a_task) {
+        return static_cast<int>(std::clamp(targets / targets_a_task, int64_t{4096}, int64_t{65536}));
     };
     return {interactions(8), interactions(far ? 64 : 8)};
 }

@@ -10,7 +10,7 @@ struct FieldPointers {
     double *ax, *ay, *az, *potential; // potential: may be null
     double unit;                      // 1 / charge_scale, exact
     bool add;                         // to what is there
-    particles::ExportRecord* records; // instead of the arrays, or null
+    particles::ExportRow* records;    // instead of the arrays, or null
     const int32_t* origin;            // of targets, for records
 
     FieldPointers(DeviceField& field, const EvaluationView& view, const DeviceEvaluation& how,

@@ -8,7 +8,7 @@ namespace graft::forces {
 
 enum class DeviceKernel : int32_t {
     automatic = 0,
-    units = 1, // ours: pieces of a group's list, several targets a lane, partial sums added in order
+    units = 1, // ours: tasks of warps, several targets a lane, partial sums added in order
     block_per_group = 2, // gaburov2010
     pairs_1d = 3,        // liu2022: a thread a (target leaf, source leaf), atomics
     tiles_2d = 4         // liu2022: a block a target leaf and BX sources, atomics
@@ -17,8 +17,8 @@ enum class DeviceKernel : int32_t {
 /// The stage of all pairs that is ours (deck key cuda.direct_stage).
 inline constexpr int32_t own_direct_stage = 3;
 
-/// Whether it is the kernels that work by units, with partial sums.
-inline bool works_by_units(DeviceKernel kernel) {
+/// Whether it is the kernels that work by tasks, with partial sums.
+inline bool works_by_tasks(DeviceKernel kernel) {
     return kernel == DeviceKernel::automatic || kernel == DeviceKernel::units;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the evaluating kernels share: how a warp takes units, its lanes' targets, and the sources of a list.
+// What the evaluating kernels share: how a warp takes tasks, its lanes' targets, and the sources of a list.
 //
 // Lanes: the warp is cut into 32 / P parts of P lanes; each part sums its own P of every 32 sources for all
-// targets of the unit, lane l of a part for the targets l, l + P, l + 2 P ... So groups of any size fill the
+// targets of the task, lane l of a part for the targets l, l + P, l + 2 P ... So groups of any size fill the
 // lanes but for a part of P, several targets a lane share each load from shared memory, and the parts are
 // added at the end. Parts stand one item apart in shared memory, so that they read different banks.
 #pragma once
@@ -44,12 +44,12 @@ __device__ __forceinline__ void copy_to_shared(const T& from, T& to) {
             reinterpret_cast<const int32_t*>(&from)[threadIdx.x % 32];
 }
 
-/// The next unit's number, the same for all lanes.
-__device__ inline unsigned take_unit(unsigned int* counter) {
-    unsigned unit = 0;
+/// The next task's number, the same for all lanes.
+__device__ inline unsigned take_task(unsigned int* counter) {
+    unsigned task = 0;
     if (threadIdx.x % 32 == 0)
-        unit = atomicAdd(counter, 1u);
-    return __shfl_sync(whole_warp, unit, 0);
+        task = atomicAdd(counter, 1u);
+    return __shfl_sync(whole_warp, task, 0);
 }
 
 /// A source's index: its particle, or -2 - node for a heap; below no_source: none, behind the list's end.
@@ -59,25 +59,25 @@ __device__ inline bool is_heap(int32_t index) {
            static_cast<uint32_t>(-no_source);
 }
 
-/// The entries of a unit's group.
+/// The entries of a task's group.
 struct SourceList {
     const SourceEntry* entries;
     int32_t count; // without the one that closes
 };
-__device__ inline SourceList source_list(const EvaluationView& v, const SourceEntry* all, const Unit& unit) {
-    return {all + first_entry(v, unit.group),
-            static_cast<int32_t>(v.leaf_offset[unit.group + 1] - v.leaf_offset[unit.group])};
+__device__ inline SourceList source_list(const EvaluationView& v, const SourceEntry* all, const Task& task) {
+    return {all + first_entry(v, task.group),
+            static_cast<int32_t>(v.lists.leaf_offset[task.group + 1] - v.lists.leaf_offset[task.group])};
 }
 
-/// Steps through a unit's sources, 32 or 64 at a time; entries are read ahead.
+/// Steps through a task's sources, 32 or 64 at a time; entries are read ahead.
 struct SourceCursor {
     const SourceList& list;
     int32_t entry;     // the one that the next tile begins in
     uint32_t shift;    // its own
     SourceEntry ahead; // entry + 1 + lane
 
-    __device__ SourceCursor(const SourceList& of, const Unit& unit)
-        : list(of), entry(unit.entry), shift(list.entries[entry].shift) {
+    __device__ SourceCursor(const SourceList& of, const Task& task)
+        : list(of), entry(task.entry), shift(list.entries[entry].shift) {
         look_ahead();
     }
     __device__ __forceinline__ void look_ahead() {
@@ -144,12 +144,12 @@ struct SourceQueue {
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
             const int64_t i = max(index[r], 0);
-            __pipeline_memcpy_async(&x[r][lane], v.x + i, 8);
-            __pipeline_memcpy_async(&y[r][lane], v.y + i, 8);
-            __pipeline_memcpy_async(&z[r][lane], v.z + i, 8);
+            __pipeline_memcpy_async(&x[r][lane], v.sources.x + i, 8);
+            __pipeline_memcpy_async(&y[r][lane], v.sources.y + i, 8);
+            __pipeline_memcpy_async(&z[r][lane], v.sources.z + i, 8);
             __pipeline_memcpy_async(&weight[r][lane], weights + i, sizeof(Weight));
             if constexpr (with_softening)
-                __pipeline_memcpy_async(&softening[r][lane], v.softening + i, 8);
+                __pipeline_memcpy_async(&softening[r][lane], v.sources.softening + i, 8);
         }
         __pipeline_commit();
     }
@@ -166,9 +166,11 @@ struct SourceQueue {
 /// The one source that a heap is.
 __device__ inline FrameSource<double> heap_source(const EvaluationView& v, const GroupFrame& frame,
                                                   int32_t index) {
-    const int64_t i = v.nodes[-2 - index].first;
-    return {fma(v.x[i], frame.scale, -frame.centre[0]), fma(v.y[i], frame.scale, -frame.centre[1]),
-            fma(v.z[i], frame.scale, -frame.centre[2]), v.values[int64_t{-2 - index} * v.terms], 0};
+    const int64_t i = v.sources.nodes[-2 - index].first;
+    return {fma(v.sources.x[i], frame.scale, -frame.centre[0]),
+            fma(v.sources.y[i], frame.scale, -frame.centre[1]),
+            fma(v.sources.z[i], frame.scale, -frame.centre[2]),
+            v.expansions.values[int64_t{-2 - index} * v.expansions.terms], 0};
 }
 
 /// Adds up the parts of a warp; all lanes get the sum.

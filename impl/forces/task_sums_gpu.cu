@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Partial sums of units to fields, see warp_tasks_gpu.cuh.
+// Partial sums of tasks to fields, see warp_tasks_gpu.cuh.
 #include "forces/field_gpu.cuh"
 #include "forces/m2l/m2l_gpu.cuh"
 
@@ -11,25 +11,25 @@ __device__ void raise_to(int64_t* word, unsigned long long value) {
     atomicMax(reinterpret_cast<unsigned long long*>(word), value);
 }
 
-/// Adds `units` slots, `count` apart, in order; four loads are under way together, whatever their number.
+/// Adds `tasks` slots, `count` apart, in order; four loads are under way together, whatever their number.
 template <typename Real>
-__device__ void add_slots(const Slot<Real>* slots, int32_t units, int32_t count, double (&sum)[4]) {
+__device__ void add_slots(const Slot<Real>* slots, int32_t tasks, int32_t count, double (&sum)[4]) {
     constexpr int ahead = 4;
-    for (int32_t base = 0; base < units; base += ahead, slots += int64_t{ahead} * count) {
+    for (int32_t base = 0; base < tasks; base += ahead, slots += int64_t{ahead} * count) {
         Slot<Real> slot[ahead];
 #pragma unroll
         for (int u = 0; u < ahead; ++u)
-            if (base + u < units)
+            if (base + u < tasks)
                 slot[u] = slots[int64_t{u} * count];
 #pragma unroll
         for (int u = 0; u < ahead; ++u)
-            if (base + u < units)
+            if (base + u < tasks)
                 sum[0] += slot[u].x, sum[1] += slot[u].y, sum[2] += slot[u].z, sum[3] += slot[u].potential;
     }
 }
 
 constexpr int gather_warps = 8;
-constexpr unsigned large_blocks = 256; // for groups of many units, a block each
+constexpr unsigned large_blocks = 256; // for groups of many tasks, a block each
 
 /// Force and potential of a group's polynomial, sum of l_abc x^a y^b z^c / (a! b! c!), at h. As
 /// PointBody::add, but nested, z outside y outside x: a term is read once and used at once, where the
@@ -77,10 +77,10 @@ struct Polynomial {
 
     __device__ __forceinline__ Polynomial(const EvaluationView& v, int64_t g, bool has_one,
                                           const GroupFrame& frame, int64_t target)
-        : terms(has_one ? v.expansions + g * device_local_terms : nullptr),
-          h{static_cast<float>(fma(v.target_x[target], frame.scale, -frame.centre[0])),
-            static_cast<float>(fma(v.target_y[target], frame.scale, -frame.centre[1])),
-            static_cast<float>(fma(v.target_z[target], frame.scale, -frame.centre[2]))} {}
+        : terms(has_one ? v.far.expansions + g * device_local_terms : nullptr),
+          h{static_cast<float>(fma(v.targets.x[target], frame.scale, -frame.centre[0])),
+            static_cast<float>(fma(v.targets.y[target], frame.scale, -frame.centre[1])),
+            static_cast<float>(fma(v.targets.z[target], frame.scale, -frame.centre[2]))} {}
 
     /// Adds the field at the target.
     __device__ __forceinline__ void add_to(double (&sum)[4]) const {
@@ -95,17 +95,17 @@ struct Polynomial {
 
 /// Asks for a group's polynomial, which is wanted behind the slots.
 __device__ __forceinline__ void ask_for_polynomial(const EvaluationView& v, int64_t g) {
-    const float* from = v.expansions + g * device_local_terms + threadIdx.x % 8 * 8; // sectors
+    const float* from = v.far.expansions + g * device_local_terms + threadIdx.x % 8 * 8; // sectors
     if (threadIdx.x % 32 * 8 < device_local_terms)
         asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
 }
 
-/// Group g of few units, by `chunks` warps of which this is number `chunk`.
+/// Group g of few tasks, by `chunks` warps of which this is number `chunk`.
 template <typename Real, bool local>
-__device__ __forceinline__ void gather_small(const EvaluationView& v, const UnitView& view,
+__device__ __forceinline__ void gather_small(const EvaluationView& v, const TaskView& view,
                                              const GroupFrame& frame, int64_t g, bool with_polynomial,
                                              int chunk, int chunks, const FieldPointers& field) {
-    const int32_t all = frame.pairs.units + frame.cells.units;
+    const int32_t all = frame.pairs.tasks + frame.cells.tasks;
     const auto* slots = static_cast<const Slot<Real>*>(view.slots) + frame.slot;
     const auto lane = static_cast<int32_t>(threadIdx.x % 32);
     const Unscale unscale(field, frame);
@@ -115,7 +115,7 @@ __device__ __forceinline__ void gather_small(const EvaluationView& v, const Unit
         const int64_t to = field.place_of(frame.first + int64_t{k});
         double sum[4] = {0, 0, 0, 0};
         const bool has_pairs = frame.coarse != 0 && frame.is_coarse(k);
-        const int32_t skip = has_pairs ? frame.pairs.units : 0;
+        const int32_t skip = has_pairs ? frame.pairs.tasks : 0;
         const auto* own = slots + int64_t{skip} * frame.count + k;
         if constexpr (local) {
             const Polynomial polynomial(v, g, with_polynomial, frame, frame.first + int64_t{k});
@@ -131,27 +131,27 @@ __device__ __forceinline__ void gather_small(const EvaluationView& v, const Unit
     }
 }
 
-/// A block a group of many units: a warp for every 32 targets and segment of the units.
+/// A block a group of many tasks: a warp for every 32 targets and segment of the tasks.
 template <typename Real, bool local>
-__device__ void gather_large(const EvaluationView& v, const UnitView& view, int64_t g,
+__device__ void gather_large(const EvaluationView& v, const TaskView& view, int64_t g,
                              const FieldPointers& field) {
     __shared__ double part[gather_warps][4][32];
     const GroupFrame& frame = view.frames[g];
     const Unscale unscale(field, frame);
     const bool with_polynomial = local && has_polynomial(v, g);
-    const int32_t units = frame.pairs.units + frame.cells.units, count = frame.count;
+    const int32_t tasks = frame.pairs.tasks + frame.cells.tasks, count = frame.count;
     const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
     const int chunks = min(gather_warps, (count + 31) / 32), segments = gather_warps / chunks;
     const int segment = warp / chunks, chunk = warp % chunks;
-    const int32_t share = (units + segments - 1) / segments, begin = min(units, segment * share);
+    const int32_t share = (tasks + segments - 1) / segments, begin = min(tasks, segment * share);
     const auto* slots = static_cast<const Slot<Real>*>(view.slots) + frame.slot;
     for (int32_t base = 0; base < count; base += 32 * chunks) { // the same for all warps
         const int32_t k = base + chunk * 32 + lane;
         double sum[4] = {0, 0, 0, 0};
         const bool has_pairs = frame.coarse != 0 && k < count && frame.is_coarse(k);
-        const int32_t from = has_pairs ? max(begin, frame.pairs.units) : begin;
+        const int32_t from = has_pairs ? max(begin, frame.pairs.tasks) : begin;
         if (k < count && segment < segments)
-            add_slots(slots + int64_t{from} * count + k, min(begin + share, units) - from, count, sum);
+            add_slots(slots + int64_t{from} * count + k, min(begin + share, tasks) - from, count, sum);
         for (int i = 0; i < 4; ++i)
             part[warp][i][lane] = sum[i];
         __syncthreads();
@@ -168,13 +168,13 @@ __device__ void gather_large(const EvaluationView& v, const UnitView& view, int6
     }
 }
 
-/// The first blocks take the groups of many units; the others' warps 32 targets each of the other groups,
+/// The first blocks take the groups of many tasks; the others' warps 32 targets each of the other groups,
 /// 2^log_chunks warps a group.
 template <typename Real, bool local>
 __global__ void __launch_bounds__(32 * gather_warps, 3)
-    gather_kernel(EvaluationView v, UnitView view, int log_chunks, FieldPointers field) {
+    gather_kernel(EvaluationView v, TaskView view, int log_chunks, FieldPointers field) {
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        raise_to(&v.status->units_needed, max(view.counters->pairs(), view.counters->cells()));
+        raise_to(&v.status->tasks_needed, max(view.counters->pairs(), view.counters->cells()));
         raise_to(&v.status->slots_needed, view.counters->slots);
     }
     if (blockIdx.x < large_blocks) {
@@ -201,19 +201,20 @@ __global__ void __launch_bounds__(32 * gather_warps, 3)
 } // namespace
 
 void gather_slots(backend::Queue& queue, const DeviceEvaluation& how, const EvaluationView& view,
-                  const UnitView& units, int64_t group_capacity, const int32_t* origin, DeviceField& field) {
+                  const TaskView& tasks, int64_t group_capacity, const int32_t* origin, DeviceField& field) {
     const FieldPointers out(field, view, how, origin);
-    const int log_chunks = view.near_count != nullptr ? 2 : 1; // groups of 128 where there are polynomials
+    const int log_chunks =
+        view.far.near_count != nullptr ? 2 : 1; // groups of 128 where there are polynomials
     const unsigned blocks = large_blocks + backend::blocks_for(group_capacity << log_chunks, gather_warps);
-    if (view.near_count != nullptr)
+    if (view.far.near_count != nullptr)
         gather_kernel<float, true>
-            <<<blocks, 32 * gather_warps, 0, queue.stream()>>>(view, units, log_chunks, out);
+            <<<blocks, 32 * gather_warps, 0, queue.stream()>>>(view, tasks, log_chunks, out);
     else if (view.single_precision)
         gather_kernel<float, false>
-            <<<blocks, 32 * gather_warps, 0, queue.stream()>>>(view, units, log_chunks, out);
+            <<<blocks, 32 * gather_warps, 0, queue.stream()>>>(view, tasks, log_chunks, out);
     else
         gather_kernel<double, false>
-            <<<blocks, 32 * gather_warps, 0, queue.stream()>>>(view, units, log_chunks, out);
+            <<<blocks, 32 * gather_warps, 0, queue.stream()>>>(view, tasks, log_chunks, out);
     GRAFT_CUDA_LAUNCHED("gather_slots");
     ++queue.launches;
 }

@@ -11,8 +11,8 @@
 namespace graft::forces {
 
 /// Scratch of variants, kept between calls; one a DeviceEvaluator.
-struct VariantWork {
-    explicit VariantWork(backend::DeviceMemory& memory)
+struct VariantBuffers {
+    explicit VariantBuffers(backend::DeviceMemory& memory)
         : integers(memory, "kernel variants, numbers"), reals(memory, "kernel variants, sums") {}
     backend::DeviceBuffer<int32_t> integers;
     backend::DeviceBuffer<double> reals;
@@ -32,9 +32,10 @@ class Feed {
 
 struct Variants {
     /// As DeviceEvaluator::evaluate().
-    using Evaluate = void(VariantWork& work, backend::Queue& queue, const DeviceEvaluation& how, const tree::DeviceTree& tree,
-                          const moments::DeviceMoments& moments, const lists::DeviceTargets& targets,
-                          const lists::DeviceLists& lists, DeviceField& field);
+    using Evaluate = void(VariantBuffers& work, backend::Queue& queue, const DeviceEvaluation& how,
+                          const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
+                          const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
+                          DeviceField& field);
     /// Stages of all pairs: a target a thread, one part, one frame for all. `packed`: room for sources then targets (each
     /// aligned to 32 bytes).
     template <typename T>

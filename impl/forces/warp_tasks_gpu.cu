@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cutting lists into units, see warp_tasks_gpu.cuh; task_sums_gpu.cu adds up what they give.
+// Dividing lists into tasks, see warp_tasks_gpu.cuh; task_sums_gpu.cu adds up what they give.
 #include "forces/warp_tasks_gpu.cuh"
 
 #include "forces/frame_gpu.cuh"
@@ -20,8 +20,8 @@ struct LeafSources {
     int32_t first;
 };
 __device__ LeafSources find_source(const EvaluationView& v, int32_t index) {
-    const tree::Node node = v.nodes[index];
-    const bool heap = v.heaps && node.child_count == 0 && node.count > v.leaf;
+    const tree::Node node = v.sources.nodes[index];
+    const bool heap = v.heaps && node.child_count == 0 && node.count > v.sources.leaf;
     return heap ? LeafSources{1, -2 - index}
                 : LeafSources{static_cast<uint32_t>(node.count), static_cast<int32_t>(node.first)};
 }
@@ -43,8 +43,8 @@ __global__ void find_sources_kernel(EvaluationView v, SourceEntry* entries) {
     const int64_t g = (int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
     if (backend::stopped(v.status) || g >= batch_group_count(v))
         return;
-    const int32_t* list = v.leaf_list + v.leaf_offset[g];
-    const auto count = static_cast<int32_t>(v.leaf_offset[g + 1] - v.leaf_offset[g]);
+    const int32_t* list = v.lists.leaves + v.lists.leaf_offset[g];
+    const auto count = static_cast<int32_t>(v.lists.leaf_offset[g + 1] - v.lists.leaf_offset[g]);
     SourceEntry* to = entries + first_entry(v, g);
     uint32_t before = 0;
     for (int32_t begin = 0; begin < count; begin += 32 * entries_a_lane) {
@@ -71,7 +71,7 @@ __global__ void size_sources_kernel(EvaluationView v, int64_t n, float* size) {
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (backend::stopped(v.status) || i >= n)
         return;
-    const double charge = v.charge[i] * v.charge_scale;
+    const double charge = v.sources.charge[i] * v.charge_scale;
     size[i] = size_of(charge);
     if (charge != 0 && fabs(charge) < lightest_charge)
         backend::stop_with(v.status, needs_double);
@@ -85,11 +85,11 @@ __global__ void check_strays_kernel(EvaluationView v, int64_t n) {
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (backend::stopped(v.status) || i >= n)
         return;
-    const double at[3] = {v.x[i], v.y[i], v.z[i]};
+    const double at[3] = {v.sources.x[i], v.sources.y[i], v.sources.z[i]};
     bool inside = true;
     for (int a = 0; a < 3; ++a)
-        inside = inside && at[a] >= v.most.lower[a] && at[a] <= v.most.upper[a];
-    if (!inside && fabs(v.charge[i]) * v.charge_scale > heaviest_stray)
+        inside = inside && at[a] >= v.strays.most.lower[a] && at[a] <= v.strays.most.upper[a];
+    if (!inside && fabs(v.sources.charge[i]) * v.charge_scale > heaviest_stray)
         backend::stop_with(v.status, needs_double);
 }
 
@@ -109,12 +109,12 @@ __device__ double nearest_length(const EvaluationView& v, int64_t g, const geome
     double nearest = INFINITY;
     const auto look_at = [&](const int32_t* list, int64_t begin, int64_t end) {
         for (int64_t e = begin + threadIdx.x % 32; e < end; e += 32) {
-            const double length = furthest(v.boxes[list[e]], box.lower);
+            const double length = furthest(v.sources.boxes[list[e]], box.lower);
             nearest = length > 0 ? fmin(nearest, length) : nearest;
         }
     };
-    look_at(v.leaf_list, v.leaf_offset[g], v.leaf_offset[g + 1]);
-    look_at(v.node_list, v.node_offset[g], v.node_offset[g + 1]);
+    look_at(v.lists.leaves, v.lists.leaf_offset[g], v.lists.leaf_offset[g + 1]);
+    look_at(v.lists.nodes, v.lists.node_offset[g], v.lists.node_offset[g + 1]);
     for (int step = 16; step > 0; step /= 2)
         nearest = fmin(nearest, __shfl_xor_sync(all_lanes, nearest, step));
     return nearest;
@@ -130,9 +130,9 @@ __device__ bool cells_too_close(const EvaluationView& v, int64_t g, const geomet
     if (shared_cells(v, g) > 0) // their polynomial would come from a frame of ordinary size
         return true;
     bool any = false;
-    for (int64_t e = v.node_offset[g]; e < v.node_offset[g + 1]; ++e) {
-        const int32_t node = v.node_list[e];
-        const double at[3] = {v.cx[node], v.cy[node], v.cz[node]};
+    for (int64_t e = v.lists.node_offset[g]; e < v.lists.node_offset[g + 1]; ++e) {
+        const int32_t node = v.lists.nodes[e];
+        const double at[3] = {v.expansions.cx[node], v.expansions.cy[node], v.expansions.cz[node]};
         double square = 0;
         for (int a = 0; a < 3; ++a) {
             const double gap = fmax(fmax(box.lower[a] - at[a], at[a] - box.upper[a]), 0.0) * frame.scale;
@@ -146,9 +146,10 @@ __device__ bool cells_too_close(const EvaluationView& v, int64_t g, const geomet
 /// Stops where single precision has none.
 __device__ Frame make_units_frame(const EvaluationView& v, int64_t g, const lists::Target& target, double nearest) {
     const geometry::Box& box = target.box;
-    const bool ignores_strays = v.single_precision && v.has_strays;
-    const double reach = furthest(ignores_strays ? v.most : v.boxes[0], box.lower);
-    const double longest = v.node_softening != nullptr ? fmax(v.node_softening[0], target.softening) : v.longest;
+    const bool ignores_strays = v.single_precision && v.strays.any;
+    const double reach = furthest(ignores_strays ? v.strays.most : v.sources.boxes[0], box.lower);
+    const double longest = v.softening.of_nodes != nullptr ? fmax(v.softening.of_nodes[0], target.softening)
+                                                           : v.softening.longest;
     if (!v.single_precision) {
         if (reach > 0 && longest > 0x1p200 * reach)
             backend::stop_with(v.status, softened_beyond_range);
@@ -174,19 +175,19 @@ __device__ double nearest_of_points(const EvaluationView& v, int64_t g, bool is_
     return own;
 }
 
-/// Most items of a unit. A lane of the fast kernels then adds at most 512 of them in single precision before
+/// Most items of a task. A lane of the fast kernels then adds at most 512 of them in single precision before
 /// the sum goes to a slot, which is added in double: as often as the CPU's mixed precision does. Up to 32
 /// targets four lanes are a part and an eighth of 4,096 items is theirs; more targets have fewer items anyway
 /// (65,536 interactions, parts of p > 4 lanes have more than 4 p targets, a lane p / 32 of the items). Cells,
 /// up to seven targets a lane: 3.5 p targets, at most 585.
 constexpr int most_items = 4096;
 
-/// Items times targets into units of about `interactions`, whole warps of items each.
-__device__ ListCut cut(int64_t items, int32_t targets, int interactions, int least) {
+/// Items times targets into tasks of about `interactions`, whole warps of items each.
+__device__ ListTasks divide(int64_t items, int32_t targets, int interactions, int least) {
     const auto total = static_cast<uint32_t>(items); // a list's: below 2^31
     const auto most = static_cast<uint32_t>(min(most_items, max(least, interactions / targets / 32 * 32)));
-    const uint32_t units = (total + most - 1) / most;
-    const uint32_t chunk = units > 0 ? ((total + units - 1) / units + 31) / 32 * 32 : 32;
+    const uint32_t tasks = (total + most - 1) / most;
+    const uint32_t chunk = tasks > 0 ? ((total + tasks - 1) / tasks + 31) / 32 * 32 : 32;
     return {static_cast<int32_t>(total), static_cast<int32_t>(chunk),
             static_cast<int32_t>((total + chunk - 1) / chunk), 0};
 }
@@ -194,10 +195,10 @@ __device__ ListCut cut(int64_t items, int32_t targets, int interactions, int lea
 __device__ int class_of(int32_t targets) {
     const int32_t block = min(targets, 32 * most_targets_a_lane);
     const int part = part_lanes(block, most_targets_a_lane);
-    return unit_classes - (block + part - 1) / part;
+    return task_classes - (block + part - 1) / part;
 }
 
-__device__ GroupFrame make_group_frame(const EvaluationView& v, const UnitSize& size, int64_t g,
+__device__ GroupFrame make_group_frame(const EvaluationView& v, const TaskSize& size, int64_t g,
                                        const SourceEntry* entries, const lists::Group& group,
                                        double nearest) {
     GroupFrame frame{};
@@ -208,27 +209,27 @@ __device__ GroupFrame make_group_frame(const EvaluationView& v, const UnitSize& 
         frame.centre[a] = place.centre[a] * place.scale;
     frame.first = static_cast<int32_t>(group.first);
     frame.count = static_cast<int32_t>(group.count);
-    frame.unit_class = static_cast<int8_t>(class_of(frame.count));
+    frame.task_class = static_cast<int8_t>(class_of(frame.count));
     frame.all_coarse = v.single_precision && nearest > 0 && nearest * place.scale < frame_resolution;
     const uint32_t pairs = entries[first_entry(v, g + 1) - 1].start;
-    frame.pairs = cut(pairs, frame.count, size.pair_interactions, size.least);
-    frame.cells = cut(near_cells(v, g), frame.count, size.cell_interactions, size.least);
+    frame.pairs = divide(pairs, frame.count, size.pair_interactions, size.least);
+    frame.cells = divide(near_cells(v, g), frame.count, size.cell_interactions, size.least);
     return frame;
 }
 
 /// What a block of groups takes from the counters, first counted in the block.
 struct BlockCounts {
     unsigned long long slots, pairs, cells, far_cells;
-    unsigned int pair_units[unit_classes], cell_units[unit_classes];
+    unsigned int pair_tasks[task_classes], cell_tasks[task_classes];
 };
 
 /// Turns a block's counts into where its numbers begin. Interactions are whole numbers below 2^53: the same
 /// sum in any order.
-__device__ void take_numbers(BlockCounts& block, UnitCounters& c, backend::DeviceStatus* status) {
+__device__ void take_numbers(BlockCounts& block, TaskCounters& c, backend::DeviceStatus* status) {
     const int t = static_cast<int>(threadIdx.x);
-    if (t < unit_classes) {
-        block.pair_units[t] = atomicAdd(&c.pair_units[t], block.pair_units[t]);
-        block.cell_units[t] = atomicAdd(&c.cell_units[t], block.cell_units[t]);
+    if (t < task_classes) {
+        block.pair_tasks[t] = atomicAdd(&c.pair_tasks[t], block.pair_tasks[t]);
+        block.cell_tasks[t] = atomicAdd(&c.cell_tasks[t], block.cell_tasks[t]);
     } else if (t == 32) {
         block.slots = atomicAdd(&c.slots, block.slots);
     } else if (t == 64) {
@@ -270,7 +271,7 @@ __device__ void add_of_warp(Wide& counter, Wide value) {
 }
 
 /// A thread a group.
-__global__ void frame_kernel(EvaluationView v, UnitSize size, GroupFrame* frames, UnitView view) {
+__global__ void frame_kernel(EvaluationView v, TaskSize size, GroupFrame* frames, TaskView view) {
     __shared__ BlockCounts block;
     if (backend::stopped(v.status))
         return;
@@ -289,22 +290,22 @@ __global__ void frame_kernel(EvaluationView v, UnitSize size, GroupFrame* frames
     if (valid) {
         frame = make_group_frame(v, size, g, view.entries, group, nearest);
         targets = static_cast<Wide>(frame.count);
-        frame.pairs.unit = atomicAdd(&block.pair_units[frame.unit_class], frame.pairs.units);
-        frame.cells.unit = atomicAdd(&block.cell_units[frame.unit_class], frame.cells.units);
+        frame.pairs.task = atomicAdd(&block.pair_tasks[frame.task_class], frame.pairs.tasks);
+        frame.cells.task = atomicAdd(&block.cell_tasks[frame.task_class], frame.cells.tasks);
         far = static_cast<Wide>(all_cells(v, g) - frame.cells.total);
     }
     frame.slot =
-        static_cast<int64_t>(take_of(block.slots, targets * (frame.pairs.units + frame.cells.units)));
+        static_cast<int64_t>(take_of(block.slots, targets * (frame.pairs.tasks + frame.cells.tasks)));
     add_of_warp(block.pairs, targets * frame.pairs.total);
     add_of_warp(block.cells, targets * frame.cells.total);
-    if (v.near_count != nullptr)
+    if (v.far.near_count != nullptr)
         add_of_warp(block.far_cells, far);
     __syncthreads();
     take_numbers(block, *view.counters, v.status);
     __syncthreads();
     if (valid) {
-        frame.pairs.unit += block.pair_units[frame.unit_class];
-        frame.cells.unit += block.cell_units[frame.unit_class];
+        frame.pairs.task += block.pair_tasks[frame.task_class];
+        frame.cells.task += block.cell_tasks[frame.task_class];
         frame.slot += static_cast<int64_t>(block.slots);
         frames[g] = frame;
         if (is_large(frame))
@@ -312,11 +313,11 @@ __global__ void frame_kernel(EvaluationView v, UnitSize size, GroupFrame* frames
     }
 }
 
-/// A warp a group: its units, where they fit.
-__global__ void write_kernel(EvaluationView v, UnitView view, Unit* pairs, Unit* cells) {
-    const UnitCounters& c = *view.counters;
+/// A warp a group: its tasks, where they fit.
+__global__ void write_kernel(EvaluationView v, TaskView view, Task* pairs, Task* cells) {
+    const TaskCounters& c = *view.counters;
     const unsigned pair_total = c.pairs(), cell_total = c.cells();
-    if (static_cast<int64_t>(max(pair_total, cell_total)) > view.unit_capacity ||
+    if (static_cast<int64_t>(max(pair_total, cell_total)) > view.task_capacity ||
         static_cast<int64_t>(c.slots) > view.slot_capacity) {
         if (blockIdx.x == 0 && threadIdx.x == 0)
             backend::stop_with(v.status, backend::too_small);
@@ -326,21 +327,21 @@ __global__ void write_kernel(EvaluationView v, UnitView view, Unit* pairs, Unit*
     if (backend::stopped(v.status) || g >= batch_group_count(v))
         return;
     const GroupFrame& frame = view.frames[g];
-    const int64_t entries = v.leaf_offset[g + 1] - v.leaf_offset[g];
-    const auto write = [&](const ListCut& cut, const unsigned int* classes, int64_t slot, bool is_pairs,
-                           Unit* to) {
-        to += UnitCounters::sum(classes, frame.unit_class) + cut.unit;
-        for (int32_t u = threadIdx.x % 32; u < cut.units; u += 32) {
-            const int32_t begin = u * cut.chunk;
-            to[u] = {static_cast<int32_t>(g), begin, min(cut.total, begin + cut.chunk),
+    const int64_t entries = v.lists.leaf_offset[g + 1] - v.lists.leaf_offset[g];
+    const auto write = [&](const ListTasks& list, const unsigned int* classes, int64_t slot, bool is_pairs,
+                           Task* to) {
+        to += TaskCounters::sum(classes, frame.task_class) + list.task;
+        for (int32_t u = threadIdx.x % 32; u < list.tasks; u += 32) {
+            const int32_t begin = u * list.chunk;
+            to[u] = {static_cast<int32_t>(g), begin, min(list.total, begin + list.chunk),
                      is_pairs && begin > 0
                          ? find_entry(view.entries + first_entry(v, g), entries, static_cast<uint32_t>(begin))
                          : 0,
                      slot + int64_t{u} * frame.count};
         }
     };
-    write(frame.pairs, c.pair_units, frame.slot, true, pairs);
-    write(frame.cells, c.cell_units, frame.slot + int64_t{frame.pairs.units} * frame.count, false, cells);
+    write(frame.pairs, c.pair_tasks, frame.slot, true, pairs);
+    write(frame.cells, c.cell_tasks, frame.slot + int64_t{frame.pairs.tasks} * frame.count, false, cells);
 }
 
 } // namespace
@@ -365,14 +366,14 @@ void check_strays(backend::Queue& queue, const EvaluationView& view, int64_t n) 
     ++queue.launches;
 }
 
-void cut_units(backend::Queue& queue, const EvaluationView& view, const UnitSize& size,
-               int64_t group_capacity, GroupFrame* frames, Unit* pairs, Unit* cells, const UnitView& units) {
+void make_tasks(backend::Queue& queue, const EvaluationView& view, const TaskSize& size,
+                int64_t group_capacity, GroupFrame* frames, Task* pairs, Task* cells, const TaskView& tasks) {
     frame_kernel<<<backend::blocks_for(group_capacity, threads), threads, 0, queue.stream()>>>(view, size,
-                                                                                               frames, units);
+                                                                                               frames, tasks);
     GRAFT_CUDA_LAUNCHED("frames of groups");
     write_kernel<<<backend::blocks_for(group_capacity * 32, threads), threads, 0, queue.stream()>>>(
-        view, units, pairs, cells);
-    GRAFT_CUDA_LAUNCHED("units of groups");
+        view, tasks, pairs, cells);
+    GRAFT_CUDA_LAUNCHED("tasks of groups");
     queue.launches += 2;
 }
 

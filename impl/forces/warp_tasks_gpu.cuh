@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Interaction lists cut into units: pieces of one group's list that a warp evaluates, of about equal cost.
+// Interaction lists divided into tasks: parts of one group's list that a warp evaluates, of about equal cost.
 //
-// A unit is a range of the sources (or cells) of one group's list; its partial sums go to `count` slots of
+// A task is a range of the sources (or cells) of one group's list; its partial sums go to `count` slots of
 // its own, one a target, and gather_slots() adds a group's slots in the list's order: the same bits every
-// run, whichever warp did which unit when (units and slots are numbered by atomics, which decides nothing but
-// where numbers lie in between). Lists of outlying groups, hundred times the mean, are many units.
+// run, whichever warp did which task when (tasks and slots are numbered by atomics, which decides nothing but
+// where numbers lie in between). Lists of outlying groups, hundred times the mean, are many tasks.
 //
 // Charges are worked on as q * charge_scale, a power of two near the number of particles: numbers near 1, so
 // that float's range serves. Frames: as forces/frame.hpp, one a group.
@@ -17,70 +17,96 @@
 
 namespace graft::forces {
 
-/// Everything that kernels read, as plain pointers.
-struct EvaluationView {
-    backend::DeviceStatus* status;
-    // sources
+/// The tree's particles and nodes.
+struct ViewSources {
     const tree::Node* nodes;
     const geometry::Box* boxes;
     const double *x, *y, *z, *charge, *softening;
     const float* size; // of sources, see size_sources(); null where no kernel wants it
     int64_t leaf;      // leaves of more particles are heaps of equal points
-    // expansions
+};
+
+/// Of the nodes.
+struct ViewExpansions {
     const double *cx, *cy, *cz, *radius, *rho, *softening_square, *magnitude, *values;
     const float* single;
     const double* full;
     int32_t terms; // moments a node
-    // targets
+};
+
+struct ViewTargets {
     const lists::Group* groups;
     const int32_t* group_count;
-    const double *target_x, *target_y, *target_z, *target_softening;
-    int64_t target_count;
+    const double *x, *y, *z, *softening;
+    int64_t count;
     bool same_places; // targets are the tree's particles in the tree's order
-    // lists
+};
+
+struct ViewLists {
     const int64_t *node_offset, *leaf_offset;
-    const int32_t *node_list, *leaf_list;
+    const int32_t *nodes, *leaves;
     int batch, batches;
-    // far cells (m2l_gpu.cuh); null: every cell is near
+};
+
+/// Far cells (m2l_gpu.cuh); null: every cell is near.
+struct ViewPolynomials {
     const int32_t* near_count; // of a group's node list, those that come first
     const int32_t* one_sign;   // 0: charges of both signs, all are near after all
     const float* expansions;   // device_local_terms a group, where it has a polynomial
     lists::DeviceSharedFar shared;
-    // how
-    const double* node_softening; // the longest below a node; null: one length for all
-    double longest;               // softening length where it is one for all; 0: none
-    double length;                // the one softening length, caller's units
-    double charge_scale;          // power of two
-    float charge_scale_single;    // the same
-    bool heaps, single_precision; // heaps: coincident particles act as one source
-    bool has_strays;              // some stand outside `most`, far from all others (tree::TreeOptions::root_of_most)
+};
+
+struct ViewSoftening {
+    const double* of_nodes; // the longest below a node; null: one length for all
+    double longest;         // softening length where it is one for all; 0: none
+    double length;          // the one softening length, caller's units
+};
+
+/// Particles that stand outside `most`, far from all others (tree::TreeOptions::root_of_most).
+struct ViewStrays {
+    bool any;
     geometry::Box most;
 };
 
-/// How a list is cut: units of `chunk` items, the last one shorter; the first is number `unit` of its class.
-struct ListCut {
-    int32_t total, chunk, units;
-    uint32_t unit;
+/// Everything that kernels read, as plain pointers.
+struct EvaluationView {
+    backend::DeviceStatus* status;
+    ViewSources sources;
+    ViewExpansions expansions;
+    ViewTargets targets;
+    ViewLists lists;
+    ViewPolynomials far;
+    ViewSoftening softening;
+    double charge_scale;          // power of two
+    float charge_scale_single;    // the same
+    bool heaps, single_precision; // heaps: coincident particles act as one source
+    ViewStrays strays;
 };
 
-/// A group's frame, its cuts, and where its partial sums are: those of the pairs' units, then the cells'.
+/// How a list is divided: tasks of `chunk` items, the last one shorter; the first is number `task` of its class.
+struct ListTasks {
+    int32_t total, chunk, tasks;
+    uint32_t task;
+};
+
+/// A group's frame, its tasks, and where its partial sums are: those of the pairs' tasks, then the cells'.
 struct GroupFrame {
     double centre[3]; // in units of the frame: x_frame = x * scale - centre
     double scale;
     int64_t slot;
     int32_t first, count;
     int16_t exponent; // scale = 2^exponent
-    int8_t unit_class;
+    int8_t task_class;
     bool all_coarse; // single precision serves none of its targets (coarse_targets_gpu.cu)
     uint32_t coarse; // nor these: a bit for 2^coarse_shift() of them
-    ListCut pairs, cells;
+    ListTasks pairs, cells;
 
     /// Whether target k's bit is set.
     __device__ bool is_coarse(int32_t k) const { return (coarse >> (k >> coarse_shift(count)) & 1) != 0; }
     __device__ static int coarse_shift(int32_t targets) { return max(0, 27 - __clz(targets - 1)); }
 };
 
-struct Unit {
+struct Task {
     int32_t group;      // of the batch
     int32_t begin, end; // sources or cells of the group's list
     int32_t entry;      // of the group's leaf list: the one that source `begin` is in
@@ -88,16 +114,16 @@ struct Unit {
 };
 
 /// Units stand in order of classes, the most targets a lane first: warps of one time run the same code.
-inline constexpr int unit_classes = 8;
+inline constexpr int task_classes = 8;
 
-struct UnitCounters {
+struct TaskCounters {
     unsigned long long slots;
-    unsigned int pair_units[unit_classes], cell_units[unit_classes];
+    unsigned int pair_tasks[task_classes], cell_tasks[task_classes];
     unsigned int next_pair, next_cell; // to be taken
-    unsigned int large;                // groups of many units
+    unsigned int large;                // groups of many tasks
 
-    __device__ unsigned int pairs() const { return sum(pair_units, unit_classes); }
-    __device__ unsigned int cells() const { return sum(cell_units, unit_classes); }
+    __device__ unsigned int pairs() const { return sum(pair_tasks, task_classes); }
+    __device__ unsigned int cells() const { return sum(cell_tasks, task_classes); }
     __device__ static unsigned int sum(const unsigned int* of, int classes) {
         unsigned int total = 0;
         for (int c = 0; c < classes; ++c)
@@ -114,13 +140,13 @@ struct alignas(8) SourceEntry {
 };
 
 /// What the evaluating kernels get.
-struct UnitView {
+struct TaskView {
     const GroupFrame* frames;
-    const Unit *pairs, *cells;
-    UnitCounters* counters;
-    int32_t* large;             // groups of many units: gathered by a block each
+    const Task *pairs, *cells;
+    TaskCounters* counters;
+    int32_t* large;             // groups of many tasks: gathered by a block each
     const SourceEntry* entries; // see first_entry()
-    int64_t unit_capacity, slot_capacity;
+    int64_t task_capacity, slot_capacity;
     void* slots; // Slot<float> or Slot<double>
 };
 
@@ -129,7 +155,7 @@ struct alignas(4 * sizeof(Real)) Slot {
     Real x, y, z, potential;
 };
 
-static_assert(sizeof(SourceEntry) == source_entry_bytes && sizeof(Unit) == unit_bytes &&
+static_assert(sizeof(SourceEntry) == source_entry_bytes && sizeof(Task) == task_bytes &&
               sizeof(GroupFrame) == group_frame_bytes);
 static_assert(sizeof(Slot<float>) == 16 && sizeof(Slot<double>) == 32);
 
@@ -145,29 +171,30 @@ inline constexpr int most_targets_a_lane = 8;
 
 /// Groups of the batch.
 __device__ inline int64_t batch_group_count(const EvaluationView& v) {
-    const int64_t groups = *v.group_count;
-    return lists::batch_begin(groups, v.batch + 1, v.batches) -
-           lists::batch_begin(groups, v.batch, v.batches);
+    const int64_t groups = *v.targets.group_count;
+    return lists::batch_begin(groups, v.lists.batch + 1, v.lists.batches) -
+           lists::batch_begin(groups, v.lists.batch, v.lists.batches);
 }
 
 __device__ inline const lists::Group& batch_group(const EvaluationView& v, int64_t g) {
-    return v.groups[lists::batch_begin(*v.group_count, v.batch, v.batches) + g];
+    return v.targets.groups[lists::batch_begin(*v.targets.group_count, v.lists.batch, v.lists.batches) + g];
 }
 
 /// Cells of a group's list that meet its targets one by one, and all of them.
 __device__ inline int64_t all_cells(const EvaluationView& v, int64_t g) {
-    return v.node_offset[g + 1] - v.node_offset[g];
+    return v.lists.node_offset[g + 1] - v.lists.node_offset[g];
 }
 __device__ inline int64_t near_cells(const EvaluationView& v, int64_t g) {
-    return v.near_count != nullptr && *v.one_sign != 0 ? v.near_count[g] : all_cells(v, g);
+    return v.far.near_count != nullptr && *v.far.one_sign != 0 ? v.far.near_count[g] : all_cells(v, g);
 }
 
 /// The super group of a group, and how many far cells it has for all its groups.
 __device__ inline int64_t super_of(const EvaluationView& v, int64_t g) {
-    return v.shared.super_of(lists::batch_begin(*v.group_count, v.batch, v.batches), g);
+    return v.far.shared.super_of(lists::batch_begin(*v.targets.group_count, v.lists.batch, v.lists.batches),
+                                 g);
 }
 __device__ inline int32_t shared_cells(const EvaluationView& v, int64_t g) {
-    return v.shared.any() ? v.shared.count[super_of(v, g)] : 0;
+    return v.far.shared.any() ? v.far.shared.count[super_of(v, g)] : 0;
 }
 /// Whether far cells have made a polynomial of the group: its own, those that it shares.
 __device__ inline bool has_polynomial(const EvaluationView& v, int64_t g) {
@@ -176,7 +203,7 @@ __device__ inline bool has_polynomial(const EvaluationView& v, int64_t g) {
 
 /// Where the entries of a group's leaf list are.
 __device__ inline int64_t first_entry(const EvaluationView& v, int64_t g) {
-    return v.leaf_offset[g] + g;
+    return v.lists.leaf_offset[g] + g;
 }
 
 /// The entry of the group's list that its source s is in.
@@ -189,9 +216,9 @@ __device__ inline int32_t find_entry(const SourceEntry* entries, int64_t count, 
     return static_cast<int32_t>(low);
 }
 
-/// Whether a group has so many units that a whole block adds them up.
+/// Whether a group has so many tasks that a whole block adds them up.
 __device__ inline bool is_large(const GroupFrame& frame) {
-    return frame.pairs.units + frame.cells.units > 16;
+    return frame.pairs.tasks + frame.cells.tasks > 16;
 }
 
 /// The entries of the batch's leaf lists: as many as leaf entries and groups.
@@ -208,18 +235,18 @@ __device__ inline float size_of(double charge) {
 void size_sources(backend::Queue& queue, const EvaluationView& view, int64_t n, float* size);
 /// Stops by a stray so heavy that particles within `most` may feel it where single precision does not (frames.hpp's reach).
 void check_strays(backend::Queue& queue, const EvaluationView& view, int64_t n);
-/// Frames, units, slots; adds to status pairs, cells and far_cells.
-void cut_units(backend::Queue& queue, const EvaluationView& view, const UnitSize& size,
-               int64_t group_capacity, GroupFrame* frames, Unit* pairs, Unit* cells, const UnitView& units);
+/// Frames, tasks, slots; adds to status pairs, cells and far_cells.
+void make_tasks(backend::Queue& queue, const EvaluationView& view, const TaskSize& size,
+                int64_t group_capacity, GroupFrame* frames, Task* pairs, Task* cells, const TaskView& tasks);
 /// Says in `frames` which targets single precision does not serve (coarse_targets_gpu.cu).
 void find_coarse(backend::Queue& queue, const EvaluationView& view, const PairVariant& variant,
                  int64_t group_capacity, GroupFrame* frames);
 /// Their pairs in double, to their fields or how.records, which gather_slots() then adds the rest to.
-void sum_coarse(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+void sum_coarse(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks,
                 const DeviceEvaluation& how, const int32_t* origin, DeviceField& field);
 /// The fields of the batch's groups, or their how.records, from their slots and polynomials; status
-/// units_needed, slots_needed. `origin`: DeviceTargets::origin.
+/// tasks_needed, slots_needed. `origin`: DeviceTargets::origin.
 void gather_slots(backend::Queue& queue, const DeviceEvaluation& how, const EvaluationView& view,
-                  const UnitView& units, int64_t group_capacity, const int32_t* origin, DeviceField& field);
+                  const TaskView& tasks, int64_t group_capacity, const int32_t* origin, DeviceField& field);
 
 } // namespace graft::forces

@@ -20,7 +20,7 @@ struct Workspace {
     SourceBuffer<T> sources;
     TargetBuffer<T> targets;
     CellBuffer<T> cells;
-    LocalSources<T> far;
+    M2lSources<T> far;
     std::vector<geometry::Vec3> images; // periodic box
 
     /// The sums of the targets, back in the caller's units, to field[place(0)], field[place(1)] ..., or

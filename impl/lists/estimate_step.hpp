@@ -11,12 +11,12 @@
 namespace graft::lists {
 
 /// What the walk reads of a node on a GPU, and what ranks with GPUs tell each other of it.
-struct alignas(16) CoarseNode {
+struct alignas(16) EstimateNode {
     double x, y, z, magnitude, edge;
     int32_t first_child, child_count;
 };
 
-struct CoarseSum {
+struct EstimateSum {
     double x = 0, y = 0, z = 0, total = 0;
 };
 
@@ -26,7 +26,7 @@ GRAFT_HD inline bool coarse_opens(double edge, double r2) {
 
 /// Adds a node of this magnitude and edge at (x, y, z), squared distance r2, from a group of size `extent`.
 GRAFT_HD inline void coarse_add(double magnitude, double edge, double extent, double x, double y, double z,
-                                double r2, CoarseSum& sum) {
+                                double r2, EstimateSum& sum) {
     const double soft = edge > extent ? edge : extent;
     const double s2 = r2 + (edge * edge > r2 || extent * extent > r2 ? soft * soft : 0);
     if (s2 == 0)
@@ -46,7 +46,7 @@ GRAFT_HD inline void coarse_add(double magnitude, double edge, double extent, do
 }
 
 /// A place where forces cancel does not ask for the impossible.
-GRAFT_HD inline double coarse_size(const CoarseSum& sum) {
+GRAFT_HD inline double coarse_size(const EstimateSum& sum) {
     constexpr double least_share = 0.05;
 #ifdef __CUDA_ARCH__
     const double size = norm3d(sum.x, sum.y, sum.z);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cut of node lists, see far_cells_gpu.cuh. A warp a group.
-#include "lists/far_cells_cut_gpu.cuh"
+// The split of node lists, see far_cells_gpu.cuh. A warp a group.
+#include "lists/far_cells_warp_gpu.cuh"
 
 #include <algorithm>
 
@@ -28,7 +28,8 @@ __global__ void pack_kernel(const double* x, const double* y, const double* z, c
         nodes[k] = {x[k], y[k], z[k], magnitude[k]};
 }
 
-__global__ void cut_kernel(const Lists l, const device::Cut cut, const backend::DeviceStatus* status) {
+__global__ void split_kernel(const Lists l, const device::NearFarSplit split,
+                             const backend::DeviceStatus* status) {
     if (backend::stopped(status))
         return;
     const int64_t all = *l.group_count, first = batch_begin(all, l.batch, l.batches);
@@ -36,8 +37,8 @@ __global__ void cut_kernel(const Lists l, const device::Cut cut, const backend::
     if (first + g >= batch_begin(all, l.batch + 1, l.batches))
         return;
     const int64_t begin = l.offset[g];
-    device::cut_list(cut, l.groups[first + g], g, begin, l.offset[g + 1] - begin,
-                     [&](int64_t k) { return l.list[begin + k]; });
+    device::split_list(split, l.groups[first + g], g, begin, l.offset[g + 1] - begin,
+                       [&](int64_t k) { return l.list[begin + k]; });
 }
 
 } // namespace
@@ -53,9 +54,9 @@ void pack_far_nodes(backend::Queue& queue, const tree::DeviceTree& tree,
     ++queue.launches;
 }
 
-void cut_far(backend::Queue& queue, const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
-             const DeviceTargets& targets, const DeviceLists& lists, int order, int degree,
-             DeviceFarLists& far) {
+void split_far(backend::Queue& queue, const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
+               const DeviceTargets& targets, const DeviceLists& lists, int order, int degree,
+               DeviceFarLists& far) {
     if (lists.batch == 0) // the others read what the first one has packed
         pack_far_nodes(queue, tree, moments, far);
     const Lists those{targets.groups.data(),
@@ -65,8 +66,8 @@ void cut_far(backend::Queue& queue, const tree::DeviceTree& tree, const moments:
                       lists.batch,
                       lists.batches};
     const int64_t groups = targets.groups.size() / lists.batches + 1;
-    cut_kernel<<<backend::blocks_for(groups * 32, threads), threads, 0, queue.stream()>>>(
-        those, device::make_cut(far, order, degree), queue.status());
+    split_kernel<<<backend::blocks_for(groups * 32, threads), threads, 0, queue.stream()>>>(
+        those, device::make_split(far, order, degree), queue.status());
     GRAFT_CUDA_LAUNCHED("near and far cells");
     ++queue.launches;
 }

@@ -19,7 +19,7 @@ struct Walker {
     double size_at(const double (&at)[3], double extent) const {
         int32_t stack[stack_size];
         int top = 0;
-        CoarseSum sum;
+        EstimateSum sum;
         stack[top++] = root;
         while (top > 0) {
             const int32_t node = stack[--top];

@@ -28,7 +28,7 @@ struct NodeArrays {
     const double *cx, *cy, *cz, *magnitude, *radius, *spread, *softening, *softening_square;
 };
 
-__global__ void prepare_kernel(const NodeArrays m, int order, double skin, CoarseNode* out, double* reach,
+__global__ void prepare_kernel(const NodeArrays m, int order, double skin, EstimateNode* out, double* reach,
                                const backend::DeviceStatus* status) {
     const int k = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
     if (backend::stopped(status) || k >= m.counts->nodes)
@@ -44,12 +44,12 @@ __global__ void prepare_kernel(const NodeArrays m, int order, double skin, Coars
         m.cx[k], m.cy[k], m.cz[k], m.magnitude[k], edge, m.nodes[k].first_child, m.nodes[k].child_count};
 }
 
-struct Place {
+struct BoxCentre {
     double x, y, z, extent;
 };
 
-__device__ Place place_of(const geometry::Box& box) {
-    Place place;
+__device__ BoxCentre place_of(const geometry::Box& box) {
+    BoxCentre place;
     place.x = 0.5 * box.lower[0] + 0.5 * box.upper[0];
     place.y = 0.5 * box.lower[1] + 0.5 * box.upper[1];
     place.z = 0.5 * box.lower[2] + 0.5 * box.upper[2];
@@ -75,8 +75,8 @@ __device__ double sum_of_lanes(double value) {
 
 /// Adds what lane l finds for its group, l % groups, at `at`; `wanted`: a bit a group that there is.
 template <int groups>
-__device__ void walk(const CoarseNode* nodes, const Place& at, unsigned wanted, Opened* stack,
-                     CoarseSum& sum) {
+__device__ void walk(const EstimateNode* nodes, const BoxCentre& at, unsigned wanted, Opened* stack,
+                     EstimateSum& sum) {
     constexpr int at_once = 32 / groups / most_children;
     const int lane = static_cast<int>(threadIdx.x % 32), group = lane % groups, slot = lane / groups;
     int top = 1;
@@ -90,7 +90,7 @@ __device__ void walk(const CoarseNode* nodes, const Place& at, unsigned wanted, 
             slot / most_children < taken ? stack[top + slot / most_children] : Opened{0, 0, 0};
         __syncwarp();
         const bool mine = child < from.count && (from.mask >> group & 1) != 0;
-        const CoarseNode node = mine ? nodes[from.first + child] : CoarseNode{};
+        const EstimateNode node = mine ? nodes[from.first + child] : EstimateNode{};
         const double x = node.x - at.x, y = node.y - at.y, z = node.z - at.z;
         const double r2 = x * x + y * y + z * z;
         const bool opens = mine && node.child_count > 0 && coarse_opens(node.edge, r2);
@@ -117,7 +117,7 @@ __device__ void walk(const CoarseNode* nodes, const Place& at, unsigned wanted, 
 
 template <int groups>
 __global__ void __launch_bounds__(walk_threads)
-    factor_kernel(const CoarseNode* nodes, const CoarseNode* others, Group* group,
+    factor_kernel(const EstimateNode* nodes, const EstimateNode* others, Group* group,
                   const int32_t* group_count, int order, double accuracy,
                   const backend::DeviceStatus* status) {
     __shared__ Opened stacks[walk_threads / 32][stack_size];
@@ -127,10 +127,10 @@ __global__ void __launch_bounds__(walk_threads)
         return;
     const int64_t there = min(int64_t{groups}, *group_count - first),
                   g = first + min(int64_t{lane % groups}, there - 1);
-    const Place at = place_of(group[g].target.box);
+    const BoxCentre at = place_of(group[g].target.box);
     const unsigned wanted = (1u << there) - 1;
-    CoarseSum sum;
-    for (const CoarseNode* tree : {nodes, others})
+    EstimateSum sum;
+    for (const EstimateNode* tree : {nodes, others})
         if (tree != nullptr)
             walk<groups>(tree, at, wanted, stacks[warp], sum);
     sum = {sum_of_lanes<groups>(sum.x), sum_of_lanes<groups>(sum.y), sum_of_lanes<groups>(sum.z),
@@ -181,8 +181,9 @@ void DeviceEstimate::prepare(backend::Queue& queue, const settings::Settings& se
     ++queue.launches;
 }
 
-void DeviceEstimate::scale_groups(backend::Queue& queue, const settings::Settings& settings, const tree::DeviceTree&,
-                                  DeviceTargets& targets, bool own, const CoarseNode* others) {
+void DeviceEstimate::scale_groups(backend::Queue& queue, const settings::Settings& settings,
+                                  const tree::DeviceTree&, DeviceTargets& targets, bool own,
+                                  const EstimateNode* others) {
     const int64_t groups = targets.groups.size();
     const bool many =
         targets.n / std::max(targets.group_size, 1) >= enough_groups; // not by what there is room for

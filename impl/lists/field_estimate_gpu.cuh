@@ -22,16 +22,16 @@ class DeviceEstimate {
     void prepare(backend::Queue& queue, const settings::Settings& settings, bool per_particle_softening,
                  const tree::DeviceTree& tree, const moments::DeviceMoments& moments, double skin = 0);
     const double* reach() const { return reach_.data(); }
-    const CoarseNode* nodes() const { return nodes_.data(); }
+    const EstimateNode* nodes() const { return nodes_.data(); }
 
     /// Enqueued: factors of all groups from a coarse walk, a warp a group; about 200 nodes each. The sums are
     /// those of estimate_accelerations in another order, the same every run.
     /// own: the tree's nodes are among the masses; others: nodes of other ranks, the first one their root.
     void scale_groups(backend::Queue& queue, const settings::Settings& settings, const tree::DeviceTree& tree,
-                      DeviceTargets& targets, bool own = true, const CoarseNode* others = nullptr);
+                      DeviceTargets& targets, bool own = true, const EstimateNode* others = nullptr);
 
   private:
-    backend::DeviceBuffer<CoarseNode> nodes_;
+    backend::DeviceBuffer<EstimateNode> nodes_;
     backend::DeviceBuffer<double> reach_;
 };
 

@@ -12,14 +12,14 @@ namespace graft::lists::device {
 
 namespace {
 
-__device__ int64_t limit_of(const CutInput& in, const tree::Node& node) {
+__device__ int64_t limit_of(const GroupingInput& in, const tree::Node& node) {
     return node.child_count == 0 ? in.group_size : group_limit(node.count, in.group_size);
 }
 
 /// Packs pieces in order into groups of at most `limit` targets, as Cutter::pack.
 class Packer {
   public:
-    __device__ Packer(const CutInput& in, int64_t limit, uint8_t* start)
+    __device__ Packer(const GroupingInput& in, int64_t limit, uint8_t* start)
         : in_(in), limit_(limit), start_(start) {}
 
     __device__ int64_t targets_before(int64_t place) const {
@@ -46,7 +46,7 @@ class Packer {
     __device__ void limit(int64_t most) { limit_ = most; }
 
   private:
-    const CutInput& in_;
+    const GroupingInput& in_;
     int64_t limit_;
     uint8_t* start_;
     int64_t open_ = 0;
@@ -66,13 +66,13 @@ __device__ int64_t cell_end(const uint64_t* keys, int64_t begin, int64_t end, in
     return high;
 }
 
-__device__ void cut_evenly(const CutInput& in, int64_t first, int64_t last, uint8_t* start) {
+__device__ void cut_evenly(const GroupingInput& in, int64_t first, int64_t last, uint8_t* start) {
     for (; first < last; first += in.group_size)
         start[first] = 1;
 }
 
 /// The keys of one leaf: Cutter::cut_keys with the recursion's frames on a stack of its own.
-__device__ void cut_keys(const CutInput& in, int64_t begin, int64_t end, uint8_t* start) {
+__device__ void cut_keys(const GroupingInput& in, int64_t begin, int64_t end, uint8_t* start) {
     constexpr int deepest = 33;
     int64_t ends[deepest];
     int8_t shifts[deepest];
@@ -103,7 +103,7 @@ __device__ void cut_keys(const CutInput& in, int64_t begin, int64_t end, uint8_t
 }
 
 /// Level of the largest key cell around `key` that lies inside the range: the cell of that root.
-__device__ int root_level(const CutInput& in, uint64_t key) {
+__device__ int root_level(const GroupingInput& in, uint64_t key) {
     int level = 0;
     while (level < geometry::key_levels(in.dimension) &&
            !geometry::cell_within(key, level, in.dimension, in.key_begin, in.key_end))
@@ -113,7 +113,7 @@ __device__ int root_level(const CutInput& in, uint64_t key) {
 
 /// Roots that are sisters in the tree of all particles are packed together: Cutter::cut_roots; what is around
 /// them is not known here.
-__global__ void mark_roots(CutInput in, uint8_t* start) {
+__global__ void mark_roots(GroupingInput in, uint8_t* start) {
     if (backend::stopped(in.status) || in.counts->nodes == 0)
         return;
     Packer packer(in, in.group_size, start);
@@ -135,7 +135,7 @@ __global__ void mark_roots(CutInput in, uint8_t* start) {
     }
 }
 
-__global__ void mark_nodes(CutInput in, uint8_t* start) {
+__global__ void mark_nodes(GroupingInput in, uint8_t* start) {
     const int32_t i = static_cast<int32_t>(blockIdx.x * blockDim.x + threadIdx.x);
     if (backend::stopped(in.status) || i >= min(in.counts->nodes, in.node_capacity))
         return;
@@ -154,8 +154,8 @@ __global__ void mark_nodes(CutInput in, uint8_t* start) {
     }
 }
 
-__global__ void part_strays(CutInput in, const double* x, const double* y, const double* z, int64_t targets,
-                            uint8_t* start) {
+__global__ void part_strays(GroupingInput in, const double* x, const double* y, const double* z,
+                            int64_t targets, uint8_t* start) {
     const int64_t t = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
     if (backend::stopped(in.status) || t >= targets)
         return;
@@ -214,7 +214,8 @@ __global__ void bound(const int32_t* first, const int32_t* count, int64_t n, con
 
 } // namespace
 
-void mark_groups(backend::Queue& queue, const CutInput& input, const DeviceTargets& targets, uint8_t* start) {
+void mark_groups(backend::Queue& queue, const GroupingInput& input, const DeviceTargets& targets,
+                 uint8_t* start) {
     GRAFT_CUDA(cudaMemsetAsync(start, 0, static_cast<size_t>(targets.n), queue.stream()));
     mark_roots<<<1, 1, 0, queue.stream()>>>(input, start);
     GRAFT_CUDA_LAUNCHED("groups at the roots");

@@ -7,7 +7,7 @@
 namespace graft::lists::device {
 
 /// `before[p]`: targets at tree places < p (n + 1 entries), or NULL when every particle is a target.
-struct CutInput {
+struct GroupingInput {
     const tree::DeviceTreeCounts* counts;
     const tree::Node* nodes;
     const uint64_t* keys;
@@ -24,7 +24,8 @@ struct CutInput {
 /// node: every node with too many targets packs its own children, or cuts its own keys, whatever the others
 /// do. A target outside the cube of the keys is a group of its own: one around it would be as wide as it is far,
 /// and meet every source.
-void mark_groups(backend::Queue& queue, const CutInput& input, const DeviceTargets& targets, uint8_t* start);
+void mark_groups(backend::Queue& queue, const GroupingInput& input, const DeviceTargets& targets,
+                 uint8_t* start);
 
 /// Enqueues: groups from the first target of each (ascending, *count of them), with boxes and softening.
 /// Writes status groups_needed, stops with too_small when they do not fit.

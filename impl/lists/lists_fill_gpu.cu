@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the walk by warps has kept goes to the lists, a warp a group: first what the super group has found,
-// then the group's own. Bytes: 4 read and 4 written an entry; where lists are cut, 32 more read.
-#include "lists/far_cells_cut_gpu.cuh"
+// then the group's own. Bytes: 4 read and 4 written an entry; where lists are split, 32 more read.
+#include "lists/far_cells_warp_gpu.cuh"
 #include "lists/walk_gpu.cuh"
 
 namespace graft::lists::device {
@@ -24,8 +24,9 @@ __device__ void copy(const TwoParts& from, int32_t count, int32_t* to) {
         to[k] = from(k);
 }
 
-template <bool cuts>
-__global__ void __launch_bounds__(threads) place(WalkView view, SuperView super, WalkLists lists, Cut cut) {
+template <bool splits>
+__global__ void __launch_bounds__(threads)
+    place(WalkView view, SuperView super, WalkLists lists, NearFarSplit split) {
     const BatchRange range = groups_to_walk(view);
     const int64_t g = (int64_t{blockIdx.x} * threads + threadIdx.x) / 32;
     if (g >= range.count)
@@ -38,10 +39,10 @@ __global__ void __launch_bounds__(threads) place(WalkView view, SuperView super,
                           shared.counts.leaves};
     if (part.kept)
         copy(leaves, part.leaves, lists.leaves + part.leaf_begin);
-    if constexpr (cuts) {
+    if constexpr (splits) {
         const Group& group = view.groups[range.begin + g];
         const TwoParts walked{nullptr, lists.nodes + part.node_begin, 0};
-        cut_list(cut, group, g, part.node_begin, part.nodes, part.kept ? nodes : walked);
+        split_list(split, group, g, part.node_begin, part.nodes, part.kept ? nodes : walked);
     } else if (part.kept) {
         copy(nodes, part.nodes, lists.nodes + part.node_begin);
     }
@@ -51,10 +52,11 @@ __global__ void __launch_bounds__(threads) place(WalkView view, SuperView super,
 
 void place_kept(backend::Queue& queue, const WalkView& view, const SuperView& super, const WalkLists& lists,
                 const DeviceFarChoice* far) {
-    const Cut cut = far != nullptr ? make_cut(*far->cut, far->order, far->degree) : Cut{};
+    const NearFarSplit split =
+        far != nullptr ? make_split(*far->split, far->order, far->degree) : NearFarSplit{};
     const auto kernel = far != nullptr ? place<true> : place<false>;
     kernel<<<backend::blocks_for(group_room(view) * 32, threads), threads, 0, queue.stream()>>>(view, super,
-                                                                                                lists, cut);
+                                                                                                lists, split);
     GRAFT_CUDA_LAUNCHED("entries to their lists");
     ++queue.launches;
 }

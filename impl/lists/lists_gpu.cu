@@ -133,10 +133,10 @@ void DeviceListBuilder::build(backend::Queue& queue, const tree::DeviceTree& tre
     const device::WalkLists out{lists.node_offset.data(), lists.leaf_offset.data(), lists.nodes.data(),
                                 lists.leaves.data(),      work_->kept_nodes.data(), work_->kept_leaves.data(),
                                 kept_node_room(kind)};
-    lists.cut = !by_threads && far != nullptr && far->cut != nullptr;
-    if (lists.cut) {
-        far->cut->entries.resize(lists.nodes.size());
-        far->cut->near_count.resize(device::group_room(view));
+    lists.split = !by_threads && far != nullptr && far->split != nullptr;
+    if (lists.split) {
+        far->split->entries.resize(lists.nodes.size());
+        far->split->near_count.resize(device::group_room(view));
     }
     device::SuperView super{};
     if (kind == DeviceWalk::super_group) {
@@ -158,7 +158,7 @@ void DeviceListBuilder::build(backend::Queue& queue, const tree::DeviceTree& tre
     device::scan_counts(queue, view, out, lists.nodes.size(), lists.leaves.size());
     pass(false);
     if (!by_threads)
-        device::place_kept(queue, view, super, out, lists.cut ? far : nullptr);
+        device::place_kept(queue, view, super, out, lists.split ? far : nullptr);
 }
 
 } // namespace graft::lists

@@ -130,12 +130,12 @@ inline constexpr int least_sharing_groups = 8;
 struct DeviceFarLists;
 
 /// What decides which cells super groups share as far ones; and, if asked for, where groups' lists go that
-/// are cut at once.
+/// are split at once.
 struct DeviceFarChoice {
     const double* magnitude;       // of nodes
     const int32_t* one_sign;       // on the device; 0: no cell is shared
     int order, degree;             // of cells and polynomials
-    DeviceFarLists* cut = nullptr; // far_cells_gpu.cuh; its nodes are there
+    DeviceFarLists* split = nullptr; // far_cells_gpu.cuh; its nodes are there
 };
 
 struct DeviceLists {
@@ -143,7 +143,7 @@ struct DeviceLists {
         : node_offset(memory, "node list offsets"), leaf_offset(memory, "leaf list offsets"),
           nodes(memory, "node lists"), leaves(memory, "leaf lists") {}
     int batch = 0, batches = 1;
-    bool cut = false; // the node lists are where DeviceFarChoice said, near and far entries apart
+    bool split = false; // the node lists are where DeviceFarChoice said, near and far entries apart
     DeviceSharedFar shared;
     // Offsets of the groups of this batch, entry 0 for its first group (group capacity + 1).
     backend::DeviceBuffer<int64_t> node_offset, leaf_offset;
@@ -172,8 +172,8 @@ class DeviceListBuilder {
     /// Enqueues walk, scan, and what puts the entries into their lists. Entries beyond the lists' capacity:
     /// status *_entries_needed, stop too_small. The list of a group, order included, does not depend on how
     /// many batches there are. `far`, with super groups of a power of two >= least_sharing_groups: what they
-    /// share as far goes to lists.shared, which stays until the next build. far->cut, and a walk by warps:
-    /// lists.cut.
+    /// share as far goes to lists.shared, which stays until the next build. far->split, and a walk by warps:
+    /// lists.split.
     void build(backend::Queue& queue, const tree::DeviceTree& tree, const DeviceCriterion& criterion,
                const DeviceTargets& targets, DeviceWalk kind, int batch, int batches, DeviceLists& lists,
                const DeviceFarChoice* far = nullptr);

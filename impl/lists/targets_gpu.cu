@@ -50,8 +50,8 @@ __global__ void gather_places(const int32_t* place, int64_t count, const double*
 
 } // namespace
 
-CutInput cut_input(backend::Queue& queue, const tree::DeviceTree& tree, const int32_t* before,
-                   int group_size) {
+GroupingInput cut_input(backend::Queue& queue, const tree::DeviceTree& tree, const int32_t* before,
+                        int group_size) {
     return {tree.counts.data(),
             tree.nodes.data(),
             tree.keys.data(),
@@ -68,7 +68,8 @@ CutInput cut_input(backend::Queue& queue, const tree::DeviceTree& tree, const in
             tree.options.key_end};
 }
 
-void cut_targets(backend::Queue& queue, TargetWork& work, const CutInput& input, DeviceTargets& targets) {
+void cut_targets(backend::Queue& queue, TargetBuffers& work, const GroupingInput& input,
+                 DeviceTargets& targets) {
     const int64_t n = targets.n, expected = 3 * (n / input.group_size) + 64;
     targets.group_size = input.group_size;
     targets.groups.resize(std::max(targets.groups.size(), expected));
@@ -105,7 +106,7 @@ void gather_targets(backend::Queue& queue, const tree::DeviceTree& tree, const i
 }
 
 /// before and own_place of the active particles.
-void select_active(backend::Queue& queue, TargetWork& work, const tree::DeviceTree& tree,
+void select_active(backend::Queue& queue, TargetBuffers& work, const tree::DeviceTree& tree,
                    const uint8_t* active, DeviceTargets& targets) {
     work.before.resize(tree.n + 1);
     targets.own_place.resize(targets.n);

@@ -39,8 +39,8 @@ __global__ void follow_order(const int32_t* own_order, const int32_t* place, con
     origin[t] = tree_order[p];
 }
 
-void build_own(backend::Queue& queue, TargetWork& work, int dimension, const tree::DeviceParticleView& view,
-               int group_size) {
+void build_own(backend::Queue& queue, TargetBuffers& work, int dimension,
+               const tree::DeviceParticleView& view, int group_size) {
     tree::TreeOptions options;
     options.dimension = dimension;
     options.leaf = group_size;
@@ -66,8 +66,8 @@ void use_own(const tree::DeviceTree& own, bool softened, DeviceTargets& targets)
 
 } // namespace
 
-void sort_targets(backend::Queue& queue, TargetWork& work, const tree::DeviceTree& tree, const int32_t* place,
-                  int group_size, DeviceTargets& targets) {
+void sort_targets(backend::Queue& queue, TargetBuffers& work, const tree::DeviceTree& tree,
+                  const int32_t* place, int group_size, DeviceTargets& targets) {
     const int64_t n = targets.n;
     const bool softened = !tree.softening.empty();
     tree::DeviceParticleView view{

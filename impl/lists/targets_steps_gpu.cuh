@@ -13,8 +13,8 @@ struct TreeWords {
     int64_t nodes_needed, leaves, levels;
 };
 
-struct TargetWork {
-    explicit TargetWork(backend::DeviceMemory& memory)
+struct TargetBuffers {
+    explicit TargetBuffers(backend::DeviceMemory& memory)
         : start(memory, "starts of groups"), first(memory, "first targets"), before(memory, "targets before"),
           places(memory, "places of sorted targets"), words(memory, "status words kept"), own(memory),
           builder(memory) {}
@@ -27,22 +27,23 @@ struct TargetWork {
     tree::DeviceTreeBuilder builder;
 };
 
-CutInput cut_input(backend::Queue& queue, const tree::DeviceTree& tree, const int32_t* before,
-                   int group_size);
+GroupingInput cut_input(backend::Queue& queue, const tree::DeviceTree& tree, const int32_t* before,
+                        int group_size);
 /// Groups of targets whose order and arrays are set.
-void cut_targets(backend::Queue& queue, TargetWork& work, const CutInput& input, DeviceTargets& targets);
+void cut_targets(backend::Queue& queue, TargetBuffers& work, const GroupingInput& input,
+                 DeviceTargets& targets);
 /// The targets' own arrays from the particles at these tree places.
 void gather_targets(backend::Queue& queue, const tree::DeviceTree& tree, const int32_t* place,
                     DeviceTargets& targets);
 /// k-d tree: gives the targets.n targets at these places (NULL: all, in order) a key order of their own, and
 /// groups.
-void sort_targets(backend::Queue& queue, TargetWork& work, const tree::DeviceTree& tree, const int32_t* place,
-                  int group_size, DeviceTargets& targets);
+void sort_targets(backend::Queue& queue, TargetBuffers& work, const tree::DeviceTree& tree,
+                  const int32_t* place, int group_size, DeviceTargets& targets);
 
 } // namespace device
 
-struct DeviceTargetMaker::Work : device::TargetWork {
-    using TargetWork::TargetWork;
+struct DeviceTargetMaker::Work : device::TargetBuffers {
+    using TargetBuffers::TargetBuffers;
 };
 
 } // namespace graft::lists

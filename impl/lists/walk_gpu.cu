@@ -28,17 +28,17 @@ struct Shared {
 };
 
 /// Where the entries of a group go; keeping: as many as there is room for.
-struct Place {
+struct GroupOutput {
     int32_t *nodes, *leaves;
     int32_t node_room;
 };
 template <class K>
-__device__ inline void put_node(const Place& place, int32_t at, int32_t node) {
+__device__ inline void put_node(const GroupOutput& place, int32_t at, int32_t node) {
     if (!K::keeping || at < place.node_room)
         place.nodes[at] = node;
 }
 template <class K>
-__device__ inline void put_leaf(const Place& place, int32_t at, int32_t node) {
+__device__ inline void put_leaf(const GroupOutput& place, int32_t at, int32_t node) {
     if (!K::keeping || at < kept_leaf_room)
         place.leaves[at] = node;
 }
@@ -51,7 +51,7 @@ struct Progress {
 /// Looks at a child a lane: writes entries, pushes what is opened.
 template <class K>
 __device__ inline void take_children(const WalkView& view, const Target& target, const Child& child,
-                                     uint32_t* stack, const Place& place, Progress& walk) {
+                                     uint32_t* stack, const GroupOutput& place, Progress& walk) {
     const Outcome outcome = look_at<K>(view, target, child);
     const uint32_t accepted = __ballot_sync(~0u, outcome.accepted);
     const uint32_t leaf = __ballot_sync(~0u, outcome.leaf);
@@ -73,7 +73,7 @@ __device__ inline void take_children(const WalkView& view, const Target& target,
 /// Steps until the stack is empty, or patience runs out.
 template <class K>
 __device__ inline void walk_with_warp(const WalkView& view, const Target& target, int32_t wide_limit,
-                                      uint32_t* stack, const Place& place, Progress& walk) {
+                                      uint32_t* stack, const GroupOutput& place, Progress& walk) {
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
     for (int step = 0; step < view.patience && walk.top > 0; ++step) {
         const int32_t take = walk.top > wide_limit ? 1 : min(walk.top, 32 / K::children);
@@ -88,7 +88,7 @@ __device__ inline void walk_with_warp(const WalkView& view, const Target& target
 /// nodes it could not decide are where this walk begins.
 template <class K>
 __device__ inline void begin_below_super(const WalkView& view, const SuperView& super, const Target& target,
-                                         const SuperPart& shared, uint32_t* stack, const Place& place,
+                                         const SuperPart& shared, uint32_t* stack, const GroupOutput& place,
                                          Progress& walk) {
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32);
     const SuperCounts& counts = shared.counts;
@@ -153,8 +153,8 @@ __device__ inline BlockStep look_at_two(const WalkView& view, const Target& targ
 
 /// Writes what the step found behind `walk` and what the warps below found.
 template <class K>
-__device__ inline void put_two(const BlockStep& step, uint32_t below, uint32_t* stack, const Place& place,
-                               const Progress& walk) {
+__device__ inline void put_two(const BlockStep& step, uint32_t below, uint32_t* stack,
+                               const GroupOutput& place, const Progress& walk) {
     int32_t node = walk.nodes + static_cast<int32_t>(below & 1023);
     int32_t leaf = walk.leaves + static_cast<int32_t>(below >> 10 & 1023);
     int32_t open = walk.top + static_cast<int32_t>(below >> 20);
@@ -175,7 +175,7 @@ __device__ inline void put_two(const BlockStep& step, uint32_t below, uint32_t* 
 /// The same walk by all threads of the block, to the end. All threads have the same `walk`.
 template <class K>
 __device__ inline void walk_with_block(const WalkView& view, const Target& target, int32_t wide_limit,
-                                       Shared& shared, const Place& place, Progress& walk) {
+                                       Shared& shared, const GroupOutput& place, Progress& walk) {
     const int32_t thread = static_cast<int32_t>(threadIdx.x);
     while (walk.top > 0) {
         const int32_t take = walk.top > wide_limit ? 1 : min(walk.top, 2 * threads / K::children);
@@ -197,7 +197,7 @@ __device__ inline void walk_with_block(const WalkView& view, const Target& targe
 }
 
 template <class K>
-__device__ inline Place place_of(const WalkLists& lists, int64_t g) {
+__device__ inline GroupOutput place_of(const WalkLists& lists, int64_t g) {
     if (K::keeping)
         return {lists.kept_nodes + g * lists.node_room, lists.kept_leaves + g * kept_leaf_room,
                 lists.node_room};
@@ -225,7 +225,7 @@ __device__ inline void walk_own_group(const WalkView& view, const SuperView& sup
     uint32_t* stack = shared.stack[warp];
     const Target target = view.groups[first + g].target;
     const int32_t wide_limit = warp_stack_capacity - reserve - 32;
-    const Place place = place_of<K>(lists, g);
+    const GroupOutput place = place_of<K>(lists, g);
     Progress walk{0, 0, 0};
     if (super.width > 0 && from_super.counts.undecided <= wide_limit) {
         begin_below_super<K>(view, super, target, from_super, stack, place, walk);
@@ -250,7 +250,7 @@ __device__ inline void finish_group(const WalkView& view, const SuperView& super
     for (int32_t k = static_cast<int32_t>(threadIdx.x); k < walk.top; k += threads)
         shared.block_stack[k] = shared.stack[of][k];
     __syncthreads();
-    const Place place = place_of<K>(lists, g);
+    const GroupOutput place = place_of<K>(lists, g);
     walk_with_block<K>(view, view.groups[first + g].target, block_stack_capacity - reserve - 2 * threads,
                        shared, place, walk);
     if (K::keeping && threadIdx.x == 0)

@@ -27,20 +27,20 @@ double blocks_at_once(double threads, double resident) {
     return std::clamp(std::floor(resident / threads), 1.0, most_blocks);
 }
 
-double targets_of(const PaperWork& work) {
+double targets_of(const PaperCounts& work) {
     return work.groups > 0 ? work.targets / work.groups : 0;
 }
 
 /// The most particles among `count` leaves: of evenly spread numbers with the mean that is known and N_leaf
 /// at most.
-double largest_leaf(const PaperWork& work, double count) {
+double largest_leaf(const PaperCounts& work, double count) {
     const double most = std::max<double>(work.most_in_leaf, work.sources);
     const double least = std::clamp(2 * work.sources - most, 0.0, most);
     return most - (most - least) / (count + 1);
 }
 
 /// `entries` of all groups in chunks of BX; node lists have no particles.
-PaperTerms tiles_of(const PaperWork& work, BlockShape block, double entries, bool leaves) {
+PaperTerms tiles_of(const PaperCounts& work, BlockShape block, double entries, bool leaves) {
     const double a_group = work.groups > 0 ? entries / work.groups : 0;
     if (a_group <= 0)
         return {};
@@ -76,7 +76,7 @@ double seconds(const PaperTerms& terms, const PaperTerms& cost, const PaperGpu& 
 }
 
 /// Cells by their slots: 13, 26 and 45 with a root (study/papers/paper_lists_gpu.cuh), of which order 2 was measured.
-PaperTerms by_order(const PaperWork& work, PaperTerms terms) {
+PaperTerms by_order(const PaperCounts& work, PaperTerms terms) {
     constexpr double slots_of[] = {14, 27, 46};
     terms[2] *= slots_of[std::clamp(work.order, 0, 2)] / slots_of[2];
     return terms;
@@ -95,23 +95,23 @@ PaperGpu paper_gpu(const Machine& machine) {
     return gpu;
 }
 
-PaperTerms pairs_1d_terms(const PaperWork& work, int threads) {
+PaperTerms pairs_1d_terms(const PaperCounts& work, int threads) {
     const double mine = targets_of(work), leaves = work.leaf_entries / warp, nodes = work.node_entries / warp;
     const double there = threads * blocks_at_once(threads, resident_1d) / warp;
     return by_order(work, {leaves + nodes, (leaves + nodes) * mine / there, nodes * mine,
                            leaves * mine * largest_leaf(work, warp), 0, warp * (leaves + nodes) * mine});
 }
 
-PaperTerms tiles_2d_terms(const PaperWork& work, BlockShape block) {
+PaperTerms tiles_2d_terms(const PaperCounts& work, BlockShape block) {
     return by_order(work, sum_of(tiles_of(work, block, work.leaf_entries, true),
                                  tiles_of(work, block, work.node_entries, false)));
 }
 
-double pairs_1d_s(const PaperWork& work, int threads, const PaperGpu& gpu) {
+double pairs_1d_s(const PaperCounts& work, int threads, const PaperGpu& gpu) {
     return seconds(pairs_1d_terms(work, threads), cost_1d, gpu);
 }
 
-double tiles_2d_s(const PaperWork& work, BlockShape block, const PaperGpu& gpu) {
+double tiles_2d_s(const PaperCounts& work, BlockShape block, const PaperGpu& gpu) {
     return seconds(tiles_2d_terms(work, block), cost_2d, gpu);
 }
 

@@ -35,7 +35,7 @@ struct PaperGpu {
 PaperGpu paper_gpu(const Machine& machine);
 
 /// The lists of one evaluation.
-struct PaperWork {
+struct PaperCounts {
     int most_in_leaf = 32, most_in_group = 32; // N_leaf, N_group
     int order = 2;                             // of the cells
     double targets = 0, groups = 0;
@@ -47,12 +47,12 @@ struct PaperWork {
 /// hide; meetings of a warp with cells, and with particles of leaves; steps of the sums across BX; atomic
 /// writes.
 using PaperTerms = std::array<double, 6>;
-PaperTerms pairs_1d_terms(const PaperWork& work, int threads);
-PaperTerms tiles_2d_terms(const PaperWork& work, BlockShape block);
+PaperTerms pairs_1d_terms(const PaperCounts& work, int threads);
+PaperTerms tiles_2d_terms(const PaperCounts& work, BlockShape block);
 
 /// Seconds of the kernels on whole lists.
-double pairs_1d_s(const PaperWork& work, int threads, const PaperGpu& gpu);
-double tiles_2d_s(const PaperWork& work, BlockShape block, const PaperGpu& gpu);
+double pairs_1d_s(const PaperCounts& work, int threads, const PaperGpu& gpu);
+double tiles_2d_s(const PaperCounts& work, BlockShape block, const PaperGpu& gpu);
 
 /// Blocks worth a thought: powers of two, 32 threads (1-D: 64) to 1,024. A side that is not 0 in `given`
 /// stays.

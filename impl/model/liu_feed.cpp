@@ -18,7 +18,7 @@ constexpr double fed_tiles = 0.585;
 
 } // namespace
 
-PaperFeedWork paper_feed_work(const PaperWork& work, BlockShape block, const PaperGpu& gpu) {
+PaperFeedCounts paper_feed_work(const PaperCounts& work, BlockShape block, const PaperGpu& gpu) {
     if (block.y == 0)
         return {work.leaf_entries, work.node_entries, 2, pairs_1d_s(work, block.x, gpu),
                 target_cycles / gpu.clock_hz * (work.groups > 0 ? work.targets / work.groups : 0)};
@@ -31,7 +31,7 @@ double PaperFeedTimes::total_s() const {
     return std::max(append_s + call_s + tail_s, fill_s + device_s);
 }
 
-PaperFeedTimes paper_feed_times(const PaperFeedWork& work, double buffer, const PaperFeedHost& host,
+PaperFeedTimes paper_feed_times(const PaperFeedCounts& work, double buffer, const PaperFeedHost& host,
                                 const PaperGpu& gpu) {
     const double interactions = work.leaf_entries + work.node_entries;
     PaperFeedTimes times;
@@ -50,7 +50,7 @@ PaperFeedTimes paper_feed_times(const PaperFeedWork& work, double buffer, const 
     return times;
 }
 
-std::vector<PaperBuffer> rank_paper_buffers(const PaperFeedWork& work, const PaperFeedHost& host,
+std::vector<PaperBuffer> rank_paper_buffers(const PaperFeedCounts& work, const PaperFeedHost& host,
                                             const PaperGpu& gpu) {
     std::vector<PaperBuffer> list;
     double buffer = least_buffer;

@@ -19,7 +19,7 @@ struct PaperFeedHost {
     double call_s = 8.4e-6;    // to send a buffer: two copies, an event and the kernel
 };
 
-struct PaperFeedWork {
+struct PaperFeedCounts {
     double leaf_entries = 0, node_entries = 0;
     double words = 2;    // copied for each: 2-D 1 + 1 / BX
     double device_s = 0; // the kernels, of very large buffers
@@ -30,7 +30,7 @@ struct PaperFeedWork {
 inline constexpr double fed_lanes = 8; // whose kernels run at a time; study/papers/liu_fed_lists_gpu.cuh has as many
 /// The lists' work for 1-D (block.y 0) or 2-D kernels, where the last chunks of both lists of a group are
 /// filled up.
-PaperFeedWork paper_feed_work(const PaperWork& work, BlockShape block, const PaperGpu& gpu);
+PaperFeedCounts paper_feed_work(const PaperCounts& work, BlockShape block, const PaperGpu& gpu);
 
 struct PaperFeedTimes {
     double launches = 0;
@@ -40,7 +40,7 @@ struct PaperFeedTimes {
     double tail_s = 0;               // the device's, with the last buffer
     double total_s() const;
 };
-PaperFeedTimes paper_feed_times(const PaperFeedWork& work, double buffer, const PaperFeedHost& host,
+PaperFeedTimes paper_feed_times(const PaperFeedCounts& work, double buffer, const PaperFeedHost& host,
                                 const PaperGpu& gpu);
 
 struct PaperBuffer {
@@ -49,7 +49,7 @@ struct PaperBuffer {
 };
 inline constexpr double least_buffer = 512, most_buffer = 1 << 18; // 134 MB, half of it page-locked
 /// Buffers by twos, the least predicted time first.
-std::vector<PaperBuffer> rank_paper_buffers(const PaperFeedWork& work, const PaperFeedHost& host,
+std::vector<PaperBuffer> rank_paper_buffers(const PaperFeedCounts& work, const PaperFeedHost& host,
                                             const PaperGpu& gpu);
 
 } // namespace graft::model

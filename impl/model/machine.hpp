@@ -41,18 +41,25 @@ struct Cpu { // the node's processors together, unless the name says core
     std::array<ArrayReads, most_arrays> arrays; // the smaller first
 };
 
+struct GpuRehmann { // rehmann2022's ORB, pass by pass
+    double count_left_bytes_per_s = 0, count_level_bytes_per_s = 0, count_cell_bytes_per_s = 0;
+    double axis_bytes_per_s = 0, partition_bytes_per_s = 0, partition_few_bytes_per_s = 0;
+    double pass_s = 0, pass_block_s = 0, pass_cell_s = 0, block_s = 0;
+    double cell_kernel_s = 0, axis_round_s = 0, partition_round_s = 0;
+};
+
+struct GpuOrb { // Graft's ORB
+    double count_bytes_per_s = 0, move_bytes_per_s = 0, level_s = 0, cell_s = 0, point_s = 0;
+};
+
 struct Gpu { // one of `count` equal ones
     double count = 0, memory_bytes = 0, multiprocessors = 0, clock_hz = 0;
     double flops = 0, flops_fp64 = 0;
     double read_bandwidth_bytes_per_s = 0, copy_bandwidth_bytes_per_s = 0;
     double mix_per_s = 0, special_functions_per_s = 0;
     double launch_s = 0, kernel_s = 0, wait_s = 0;
-    double count_left_bytes_per_s = 0, count_level_bytes_per_s = 0, count_cell_bytes_per_s = 0;
-    double axis_bytes_per_s = 0, partition_bytes_per_s = 0, partition_few_bytes_per_s = 0;
-    double pass_s = 0, pass_block_s = 0, pass_cell_s = 0, block_s = 0;
-    double cell_kernel_s = 0, axis_round_s = 0, partition_round_s = 0;
-    double orb_count_bytes_per_s = 0, orb_move_bytes_per_s = 0, orb_level_s = 0, orb_cell_s = 0,
-           orb_point_s = 0;
+    GpuRehmann rehmann; // keys gpu.count_left_bytes_per_s ... gpu.block_s
+    GpuOrb orb;         // keys gpu.orb_...
 };
 
 struct LinkSize {

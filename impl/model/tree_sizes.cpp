@@ -114,7 +114,7 @@ TreeCounts counts_at(const TreeCounts& known, TreeSizes sizes) {
     return counts;
 }
 
-PaperWork paper_work(const TreeCounts& counts) {
+PaperCounts paper_work(const TreeCounts& counts) {
     return {counts.sizes.leaf,    counts.sizes.group,
             counts.order,         counts.targets,
             counts.groups,        leaf_entries(counts),
@@ -125,7 +125,7 @@ PaperWork paper_work(const TreeCounts& counts) {
 static double paper_kernels_s(const TreeCounts& counts) {
     const bool one = counts.kernels == TreeKernels::pairs_1d;
     const BlockShape block{counts.sizes.block.x, one ? 0 : counts.sizes.block.y};
-    const PaperWork lists = paper_work(counts);
+    const PaperCounts lists = paper_work(counts);
     if (counts.buffer > 0)
         return paper_feed_times(paper_feed_work(lists, block, counts.gpu), counts.buffer, {}, counts.gpu)
             .total_s();

@@ -47,7 +47,7 @@ struct TreeTimes {
 TreeCounts counts_at(const TreeCounts& known, TreeSizes sizes);
 
 /// The lists of these counts as liu2022's kernels take them.
-PaperWork paper_work(const TreeCounts& counts);
+PaperCounts paper_work(const TreeCounts& counts);
 
 /// Seconds on one core, or one GPU, of the machines of the fits; `ratio` is another machine's over that
 /// one's.

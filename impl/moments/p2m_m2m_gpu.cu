@@ -10,11 +10,11 @@ namespace graft::moments {
 
 namespace device {
 
-extern template void compute_order<0>(backend::Queue&, const Problem&, int64_t);
-extern template void compute_order<1>(backend::Queue&, const Problem&, int64_t);
-extern template void compute_order<2>(backend::Queue&, const Problem&, int64_t);
-extern template void compute_order<3>(backend::Queue&, const Problem&, int64_t);
-extern template void compute_order<4>(backend::Queue&, const Problem&, int64_t);
+extern template void compute_order<0>(backend::Queue&, const MomentsInput&, int64_t);
+extern template void compute_order<1>(backend::Queue&, const MomentsInput&, int64_t);
+extern template void compute_order<2>(backend::Queue&, const MomentsInput&, int64_t);
+extern template void compute_order<3>(backend::Queue&, const MomentsInput&, int64_t);
+extern template void compute_order<4>(backend::Queue&, const MomentsInput&, int64_t);
 
 } // namespace device
 
@@ -28,7 +28,7 @@ int32_t* clear_pending(backend::Queue& queue, int64_t capacity, DeviceMoments& m
     return m.pending.data();
 }
 
-device::Problem make_problem(backend::Queue& queue, const tree::DeviceTree& tree, DeviceMoments& m) {
+device::MomentsInput make_problem(backend::Queue& queue, const tree::DeviceTree& tree, DeviceMoments& m) {
     const int64_t capacity = tree.node_capacity();
     int32_t* pending = clear_pending(queue, capacity, m);
     return {{tree.nodes.data(), tree.boxes.data(), tree.x.data(), tree.y.data(), tree.z.data(),
@@ -101,7 +101,7 @@ void compute_moments(backend::Queue& queue, const tree::DeviceTree& tree, int or
     m.values.resize(capacity * term_count(order));
     if (capacity == 0 || tree.n == 0)
         return;
-    constexpr void (*compute[])(backend::Queue&, const device::Problem&, int64_t) = {
+    constexpr void (*compute[])(backend::Queue&, const device::MomentsInput&, int64_t) = {
         device::compute_order<0>, device::compute_order<1>, device::compute_order<2>,
         device::compute_order<3>, device::compute_order<4>};
     compute[order](queue, make_problem(queue, tree, m), std::min<int64_t>(capacity, 2 * tree.n));

@@ -24,7 +24,7 @@ namespace device {
 
 inline constexpr int lanes = 8; // of a node: as many as children at most
 
-struct Problem {
+struct MomentsInput {
     TreeArrays tree;
     MomentArrays moments;
     int32_t* inner_children; // of each node; zero before
@@ -36,13 +36,13 @@ struct Problem {
 
 /// Enqueues all kernels for moments up to Order.
 template <int Order>
-void compute_order(backend::Queue& queue, const Problem& problem, int64_t node_capacity);
+void compute_order(backend::Queue& queue, const MomentsInput& problem, int64_t node_capacity);
 
 #ifdef __CUDACC__
 
 /// Moments of a leaf from its particles where `near` has them.
 template <int Order>
-__device__ void one_leaf(const Problem& p, const TreeArrays& near, int32_t node) {
+__device__ void one_leaf(const MomentsInput& p, const TreeArrays& near, int32_t node) {
     leaf_frame(near, node, p.moments);
     p2m<Order>(near, node, p.moments, p.moments.values + int64_t{node} * term_count(Order));
     if (p.tree.softening != nullptr)
@@ -51,7 +51,7 @@ __device__ void one_leaf(const Problem& p, const TreeArrays& near, int32_t node)
 
 /// Leaves' moments; inner nodes tell their parents to wait for them.
 template <int Order>
-__global__ void __launch_bounds__(128) leaf_moments(const Problem p) {
+__global__ void __launch_bounds__(128) leaf_moments(const MomentsInput p) {
     const int32_t node = static_cast<int32_t>(blockIdx.x * blockDim.x + threadIdx.x);
     if (backend::stopped(p.status) || node >= p.counts->nodes)
         return;
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(128) leaf_moments(const Problem p) {
 /// The same where leaves are short: the warp, which is the block, reads those of its 32 nodes first. What
 /// finds no room, and heaps of coincident particles, are read from memory by their own thread.
 template <int Order>
-__global__ void __launch_bounds__(32) leaf_moments_in_rows(const Problem p) {
+__global__ void __launch_bounds__(32) leaf_moments_in_rows(const MomentsInput p) {
     __shared__ tree::device::LeafRows<4> rows;
     const int32_t node = static_cast<int32_t>(blockIdx.x * 32 + threadIdx.x);
     if (backend::stopped(p.status) || static_cast<int32_t>(blockIdx.x * 32) >= p.counts->nodes)
@@ -138,7 +138,7 @@ __device__ Frame shared_frame(const geometry::Box& box, const Child& child, bool
 
 /// One inner node by `lanes` lanes.
 template <int Order>
-__device__ void inner_moments(const Problem& p, int32_t node, const tree::Node& known,
+__device__ void inner_moments(const MomentsInput& p, int32_t node, const tree::Node& known,
                               const geometry::Box& box, int lane, Shared<Order>& shared, unsigned mask) {
     constexpr int count = term_count(Order);
     const MomentArrays& m = p.moments;
@@ -171,7 +171,7 @@ __device__ void inner_moments(const Problem& p, int32_t node, const tree::Node& 
 }
 
 /// Whether all inner children of the parent are done now; the same answer in all lanes.
-__device__ inline bool last_to_finish(const Problem& p, int32_t parent, int32_t expected, int lane,
+__device__ inline bool last_to_finish(const MomentsInput& p, int32_t parent, int32_t expected, int lane,
                                       unsigned mask) {
     constexpr auto order = cuda::memory_order_acq_rel;
     int32_t others = 0;
@@ -189,7 +189,7 @@ __device__ inline bool last_to_finish(const Problem& p, int32_t parent, int32_t 
 /// Upwards from inner node `first`, as long as this is the last child to come. What is known of a parent is
 /// read before its child's moments are made, to be there when they are.
 template <int Order>
-__device__ void climb(const Problem& p, int32_t first, int lane, Shared<Order>& shared, unsigned mask) {
+__device__ void climb(const MomentsInput& p, int32_t first, int lane, Shared<Order>& shared, unsigned mask) {
     tree::Node known = p.tree.nodes[first];
     geometry::Box box = p.tree.boxes[first];
     for (int32_t node = first;;) {
@@ -207,7 +207,7 @@ __device__ void climb(const Problem& p, int32_t first, int lane, Shared<Order>& 
 /// A warp looks at so many nodes, a lane each, for inner ones with leaves alone below them (one in nine or
 /// fewer): 4, so that all go up together, or 32 where there are more warps than fit anyway.
 template <int Order>
-__global__ void __launch_bounds__(64) inner_nodes(const Problem p, int nodes_a_warp) {
+__global__ void __launch_bounds__(64) inner_nodes(const MomentsInput p, int nodes_a_warp) {
     __shared__ Shared<Order> shared[64 / lanes];
     if (backend::stopped(p.status))
         return;
@@ -224,7 +224,7 @@ __global__ void __launch_bounds__(64) inner_nodes(const Problem p, int nodes_a_w
 }
 
 template <int Order>
-void compute_order(backend::Queue& queue, const Problem& problem, int64_t node_capacity) {
+void compute_order(backend::Queue& queue, const MomentsInput& problem, int64_t node_capacity) {
     if (problem.leaf <= tree::device::most_in_row)
         leaf_moments_in_rows<Order>
             <<<backend::blocks_for(node_capacity, 32), 32, 0, queue.stream()>>>(problem);

@@ -122,54 +122,56 @@ template void spread_sums(backend::Queue&, const float*, const int32_t*, const i
 template void spread_sums(backend::Queue&, const double*, const int32_t*, const int32_t*, int64_t, bool,
                           double, const double*, const LookedSums*, const ArrayView&);
 
-struct FarSide::OnFar {
-    explicit OnFar(const FarSide& side) : side_(side) { GRAFT_CUDA(backend::use_device(side.device())); }
-    ~OnFar() { (void)backend::use_device(side_.near_device_); }
-    OnFar(const OnFar&) = delete;
-    OnFar& operator=(const OnFar&) = delete;
+struct OtherDevice::CurrentDevice {
+    explicit CurrentDevice(const OtherDevice& side) : side_(side) {
+        GRAFT_CUDA(backend::use_device(side.device()));
+    }
+    ~CurrentDevice() { (void)backend::use_device(side_.near_device_); }
+    CurrentDevice(const CurrentDevice&) = delete;
+    CurrentDevice& operator=(const CurrentDevice&) = delete;
 
   private:
-    const FarSide& side_;
+    const OtherDevice& side_;
 };
 
-FarSide::FarSide(int32_t device, backend::Queue& near, const SomePoints& targets, const SomePoints& sources,
-                 const SomePoints& own)
+OtherDevice::OtherDevice(int32_t device, backend::Queue& near, const SomePoints& targets,
+                         const SomePoints& sources, const SomePoints& own)
     : near_device_(near.memory().device()), near_(near), memory_(device), queue_(memory_, nullptr),
       far_event_(memory_), near_lists_{&targets, &sources, &own} {
     reach(near_device_, device);
     near_event_ = std::make_unique<backend::Event>(near.memory());
     reach(device, near_device_);
-    const OnFar there(*this);
+    const CurrentDevice there(*this);
     for (int k = 0; k < 3; ++k)
         if (k == 0 || near_lists_[k] != near_lists_[0])
             lists_[k] = std::make_unique<SomePoints>(*near_lists_[k], queue_);
 }
 
-FarSide::~FarSide() {
+OtherDevice::~OtherDevice() {
     (void)cudaStreamSynchronize(queue_.stream());
 }
 
-const SomePoints& FarSide::copy_of(const SomePoints& near) const {
+const SomePoints& OtherDevice::copy_of(const SomePoints& near) const {
     for (int k = 0; k < 3; ++k)
         if (near_lists_[k] == &near && lists_[k] != nullptr)
             return *lists_[k];
     return *lists_[0];
 }
 
-char* FarSide::buffer(int32_t place, int64_t bytes) {
+char* OtherDevice::buffer(int32_t place, int64_t bytes) {
     while (buffers_.size() <= static_cast<size_t>(place))
         buffers_.emplace_back(memory_, "near field: a part's numbers");
     buffers_[static_cast<size_t>(place)].resize(bytes);
     return buffers_[static_cast<size_t>(place)].data();
 }
 
-void FarSide::bring(int32_t place, const ArrayView& view, const SomePoints& some, char* to) {
+void OtherDevice::bring(int32_t place, const ArrayView& view, const SomePoints& some, char* to) {
     const int64_t size = particles::element_size(view.type), bytes = some.size() * size;
     if (bytes == 0)
         return;
     char* from = nullptr;
     { // always: a copy out of the caller's array itself was made after the kernel of another part there
-        const OnFar there(*this);
+        const CurrentDevice there(*this);
         from = buffer(place, bytes);
         pick_items(queue_, view, copy_of(some).on_device(), some.size(), from);
         GRAFT_CUDA(cudaEventRecord(far_event_, queue_.stream()));
@@ -179,14 +181,14 @@ void FarSide::bring(int32_t place, const ArrayView& view, const SomePoints& some
         cudaMemcpyPeerAsync(to, near_device_, from, device(), static_cast<size_t>(bytes), near_.stream()));
 }
 
-void FarSide::follow() {
+void OtherDevice::follow() {
     GRAFT_CUDA(cudaEventRecord(*near_event_, near_.stream()));
-    const OnFar there(*this);
+    const CurrentDevice there(*this);
     GRAFT_CUDA(cudaStreamWaitEvent(queue_.stream(), *near_event_, 0));
 }
 
-const void* FarSide::carry(int32_t place, const void* from, int64_t bytes) {
-    const OnFar there(*this);
+const void* OtherDevice::carry(int32_t place, const void* from, int64_t bytes) {
+    const CurrentDevice there(*this);
     char* const to = buffer(place, bytes);
     GRAFT_CUDA(
         cudaMemcpyPeerAsync(to, device(), from, near_device_, static_cast<size_t>(bytes), queue_.stream()));
@@ -194,22 +196,24 @@ const void* FarSide::carry(int32_t place, const void* from, int64_t bytes) {
 }
 
 template <typename T>
-void FarSide::give(int32_t place, const T* from, bool add, double units, const double* scale,
-                   const LookedSums* looked, const ArrayView& to) {
+void OtherDevice::give(int32_t place, const T* from, bool add, double units, const double* scale,
+                       const LookedSums* looked, const ArrayView& to) {
     const SomePoints& own = copy_of(*near_lists_[2]);
     if (own.size() == 0)
         return;
     const auto* const sums =
         static_cast<const T*>(carry(place, from, own.size() * static_cast<int64_t>(sizeof(T))));
-    const OnFar there(*this);
+    const CurrentDevice there(*this);
     spread_sums(queue_, sums, nullptr, own.on_device(), own.size(), add, units, scale, looked, to);
 }
-template void FarSide::give(int32_t, const float*, bool, double, const double*, const LookedSums*, const ArrayView&);
-template void FarSide::give(int32_t, const double*, bool, double, const double*, const LookedSums*, const ArrayView&);
+template void OtherDevice::give(int32_t, const float*, bool, double, const double*, const LookedSums*,
+                                const ArrayView&);
+template void OtherDevice::give(int32_t, const double*, bool, double, const double*, const LookedSums*,
+                                const ArrayView&);
 
-void FarSide::join() {
+void OtherDevice::join() {
     {
-        const OnFar there(*this);
+        const CurrentDevice there(*this);
         GRAFT_CUDA(cudaEventRecord(far_event_, queue_.stream()));
     }
     GRAFT_CUDA(cudaStreamWaitEvent(near_.stream(), far_event_, 0));

@@ -61,14 +61,14 @@ inline constexpr int32_t first_far_field = 6 + most_components,
                          far_charges = first_far_field + 4 * most_components, far_looked = far_charges + 1;
 
 /// A plan's arrays on another GPU.
-class FarSide {
+class OtherDevice {
   public:
     /// own: the part's targets.
-    FarSide(int32_t device, backend::Queue& near, const SomePoints& targets, const SomePoints& sources,
-            const SomePoints& own);
-    ~FarSide();
-    FarSide(const FarSide&) = delete;
-    FarSide& operator=(const FarSide&) = delete;
+    OtherDevice(int32_t device, backend::Queue& near, const SomePoints& targets, const SomePoints& sources,
+                const SomePoints& own);
+    ~OtherDevice();
+    OtherDevice(const OtherDevice&) = delete;
+    OtherDevice& operator=(const OtherDevice&) = delete;
     int32_t device() const noexcept { return memory_.device(); }
     int64_t allocations() const noexcept { return memory_.allocations(); }
     int64_t bytes() const noexcept { return memory_.bytes_held(); }
@@ -89,7 +89,7 @@ class FarSide {
     void join();
 
   private:
-    struct OnFar; // the far device is the current one
+    struct CurrentDevice; // the far device is the current one
     const SomePoints& copy_of(const SomePoints& near) const;
     char* buffer(int32_t place, int64_t bytes);
     int32_t near_device_;

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t piece_boxes = 1024; // that a thread takes at a time
 
 /// Runs of the boxes of one piece.
-struct Piece {
+struct RunsOfBoxes {
     RawArray<SlotRun> run;
     int32_t most = 0;
     int64_t pairs = 0;
@@ -29,7 +29,7 @@ class Walk {
 
     /// Boxes [begin, end); the number of runs of box b stands at offset[b + 1] until the pieces are put
     /// together. room: for the neighbours of all of them, and one more.
-    void add(int64_t begin, int64_t end, std::vector<SlotRun>& room, Piece& piece) {
+    void add(int64_t begin, int64_t end, std::vector<SlotRun>& room, RunsOfBoxes& piece) {
         const size_t most = static_cast<size_t>(s_.neighbour_offset[end] - s_.neighbour_offset[begin]) + 1;
         if (room.size() < most)
             room.resize(most);
@@ -94,7 +94,7 @@ HostRuns merge_runs(const Structure& s, const RunsOptions& options) {
         runs.own = RawArray<int32_t>(static_cast<size_t>(boxes));
     core::Memory memory;
     const backend::Executor executor{memory, backend::resolve_threads(options.threads)};
-    std::vector<Piece> pieces(static_cast<size_t>((boxes + piece_boxes - 1) / piece_boxes));
+    std::vector<RunsOfBoxes> pieces(static_cast<size_t>((boxes + piece_boxes - 1) / piece_boxes));
     std::vector<std::vector<SlotRun>> rooms(static_cast<size_t>(executor.threads));
     Walk walk(s, options, runs);
     executor.for_blocks(boxes, piece_boxes, [&](int64_t begin, int64_t end, int thread) {
@@ -102,7 +102,7 @@ HostRuns merge_runs(const Structure& s, const RunsOptions& options) {
                  pieces[static_cast<size_t>(begin / piece_boxes)]);
     });
     int64_t all = 0;
-    for (Piece& piece : pieces) {
+    for (RunsOfBoxes& piece : pieces) {
         piece.place = all;
         all += static_cast<int64_t>(piece.run.size());
         runs.most = std::max(runs.most, piece.most);
@@ -111,7 +111,7 @@ HostRuns merge_runs(const Structure& s, const RunsOptions& options) {
     runs.run = RawArray<SlotRun>(static_cast<size_t>(all));
     runs.offset[0] = 0;
     executor.for_blocks(boxes, piece_boxes, [&](int64_t begin, int64_t end, int) {
-        const Piece& piece = pieces[static_cast<size_t>(begin / piece_boxes)];
+        const RunsOfBoxes& piece = pieces[static_cast<size_t>(begin / piece_boxes)];
         std::copy_n(piece.run.all().begin(), piece.run.size(), runs.run.all().begin() + piece.place);
         int64_t place = piece.place;
         for (int64_t b = begin; b < end; ++b)

@@ -11,7 +11,7 @@
 namespace graft::particles {
 
 /// The results of one particle.
-struct alignas(32) ExportRecord {
+struct alignas(32) ExportRow {
     double value[most_device_exports];
 };
 
@@ -23,13 +23,12 @@ inline bool serves_records(int64_t n) {
 /// As export_reals() with an `index` that names each of the n items once, not packed. `records`: n of
 /// scratch.
 void export_by_records(backend::Queue& queue, int count, const DeviceRealExport* exports,
-                       const int32_t* index, int64_t n, DeviceImportState* state,
-                       ExportRecord* records);
+                       const int32_t* index, int64_t n, DeviceImportState* state, ExportRow* records);
 /// As check_reals(), of records that somebody else has written.
 void check_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n,
-                   DeviceImportState* state, const ExportRecord* records);
+                   DeviceImportState* state, const ExportRow* records);
 /// Its second pass alone, where somebody else has written the records.
 void export_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n,
-                    DeviceImportState* state, const ExportRecord* records);
+                    DeviceImportState* state, const ExportRow* records);
 
 } // namespace graft::particles

@@ -55,7 +55,7 @@ void check_reals(backend::Queue& queue, int count, const DeviceRealExport* expor
 }
 
 void check_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n,
-                   DeviceImportState* state, const ExportRecord* records) {
+                   DeviceImportState* state, const ExportRow* records) {
     if (n == 0 || count == 0)
         return;
     ExportBatch batch = export_batch(count, exports, n, nullptr);

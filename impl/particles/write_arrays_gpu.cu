@@ -42,7 +42,7 @@ __global__ void export_kernel(const ExportBatch batch, const int32_t* index, Dev
 /// Two lanes a particle write its record to its place, a whole sector a request; several particles a lane.
 constexpr int record_items = 4;
 __global__ void __launch_bounds__(threads)
-    scatter_kernel(const ExportBatch batch, const int32_t* index, ExportRecord* records,
+    scatter_kernel(const ExportBatch batch, const int32_t* index, ExportRow* records,
                    const backend::DeviceStatus* status) {
     constexpr int stride = threads / 2;
     if (!goes_out(status))
@@ -61,8 +61,8 @@ __global__ void __launch_bounds__(threads)
 }
 
 /// As export_kernel, from records in the host's order.
-__global__ void unpack_kernel(const ExportBatch batch, const ExportRecord* records,
-                              DeviceImportState* state, const backend::DeviceStatus* status) {
+__global__ void unpack_kernel(const ExportBatch batch, const ExportRow* records, DeviceImportState* state,
+                              const backend::DeviceStatus* status) {
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (i >= batch.n || !goes_out(status))
         return;
@@ -92,8 +92,7 @@ void export_reals(backend::Queue& queue, int count, const DeviceRealExport* expo
 }
 
 void export_by_records(backend::Queue& queue, int count, const DeviceRealExport* exports,
-                       const int32_t* index, int64_t n, DeviceImportState* state,
-                       ExportRecord* records) {
+                       const int32_t* index, int64_t n, DeviceImportState* state, ExportRow* records) {
     if (n == 0 || count == 0)
         return;
     const ExportBatch batch = export_batch(count, exports, n, nullptr);
@@ -105,7 +104,7 @@ void export_by_records(backend::Queue& queue, int count, const DeviceRealExport*
 }
 
 void export_records(backend::Queue& queue, int count, const DeviceRealExport* exports, int64_t n,
-                    DeviceImportState* state, const ExportRecord* records) {
+                    DeviceImportState* state, const ExportRow* records) {
     if (n == 0 || count == 0)
         return;
     unpack_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(

@@ -13,19 +13,19 @@ constexpr double pi = 3.14159265358979323846;
 constexpr double worth_it = 0.75; // pairs are exact: cells must be cheaper by more than the model's error
 constexpr double least_product = 0.5, largest_product = 8.5; // alpha * cutoff: what Screen can be made for
 
-double density(const EwaldProblem& p) {
+double density(const EwaldInput& p) {
     return static_cast<double>(p.particles) / p.lattice.volume();
 }
 
 /// alpha * cutoff such that the pairs beyond leave `error` (of a force), and the inverse.
-double product_for(const EwaldProblem& p, double cutoff, double error) {
+double product_for(const EwaldInput& p, double cutoff, double error) {
     const double size =
         2 * p.square_sum / std::sqrt(static_cast<double>(p.particles) * cutoff * p.lattice.volume());
     return std::clamp(std::sqrt(std::log(std::max(size / error, 1.001))), least_product, largest_product);
 }
 
 /// |k| beyond which waves leave `error`: the equation's right side falls with it.
-double wave_for(const EwaldProblem& p, double alpha, double error) {
+double wave_for(const EwaldInput& p, double alpha, double error) {
     const double edge = std::cbrt(p.lattice.volume()), n = static_cast<double>(p.particles);
     double low = 0.1, high = 2 * largest_product * alpha * edge / pi + 4; // K = |k| L / 2 pi
     for (int step = 0; step < 24; ++step) {
@@ -38,7 +38,7 @@ double wave_for(const EwaldProblem& p, double alpha, double error) {
 }
 
 /// Pairs that one target meets.
-double pairs_of(const EwaldProblem& p, double cutoff) {
+double pairs_of(const EwaldInput& p, double cutoff) {
     const double n = static_cast<double>(p.particles);
     if (p.all_pairs) {
         double images = 1;
@@ -70,7 +70,7 @@ double accepted_from(const CellModel& cells, double edge) {
 
 /// Work per target with the tree's cells of which the smallest have this edge (in units of the particles'
 /// mean distance): pairs with those that are too near, then each size of cells in its shell.
-double cell_work(const EwaldProblem& p, double cutoff, double edge) {
+double cell_work(const EwaldInput& p, double cutoff, double edge) {
     const double end = cutoff * std::cbrt(density(p)), n = static_cast<double>(p.particles);
     const double group = 0.6 * std::cbrt(std::min(p.cells.group, n)); // as in pairs_of
     double from = std::min(end, accepted_from(p.cells, edge));
@@ -91,7 +91,7 @@ struct Leaves {
     int most = 32;
 };
 
-std::vector<Leaves> possible_leaves(const EwaldProblem& p) {
+std::vector<Leaves> possible_leaves(const EwaldInput& p) {
     constexpr double fewest = 3, most = 64;
     const double given = p.cells.leaf, spacing = 1 / std::cbrt(density(p));
     std::vector<Leaves> list;
@@ -113,14 +113,14 @@ std::vector<Leaves> possible_leaves(const EwaldProblem& p) {
     return list;
 }
 
-double waves_of(const EwaldProblem& p, double largest) {
+double waves_of(const EwaldInput& p, double largest) {
     const double radius = largest / (2 * pi);
     return sphere(radius) / 2 * p.lattice.volume();
 }
 
 } // namespace
 
-double typical_field(const EwaldProblem& p) {
+double typical_field(const EwaldInput& p) {
     const double mean = p.square_sum / static_cast<double>(std::max<int64_t>(p.particles, 1));
     const double by_distance = std::cbrt(density(p)); // whose square is in range in any unit of length
     return std::sqrt(mean) * by_distance * by_distance;
@@ -143,7 +143,7 @@ struct Found {
 };
 
 /// The cheapest cut-off: of all pairs, or (leaves) of the tree's cells.
-Found cheapest(const EwaldProblem& p, double width, double error, const std::vector<Leaves>* leaves) {
+Found cheapest(const EwaldInput& p, double width, double error, const std::vector<Leaves>* leaves) {
     constexpr int steps = 80;
     Found best;
     for (int step = 0; step <= steps; ++step) { // cut-offs from width / 40 to 2.5 width
@@ -175,7 +175,7 @@ Found cheapest(const EwaldProblem& p, double width, double error, const std::vec
 
 } // namespace
 
-EwaldSplit split_ewald(const EwaldProblem& p) {
+EwaldSplit split_ewald(const EwaldInput& p) {
     const double mean = p.square_sum / static_cast<double>(std::max<int64_t>(p.particles, 1));
     const double unit = typical_field(p) * std::sqrt(mean) / std::sqrt(2.0);
     const double width = std::min({p.lattice.width(0), p.lattice.width(1), p.lattice.width(2)});

@@ -41,7 +41,7 @@ struct CellModel {
     bool operator==(const CellModel&) const = default;
 };
 
-struct EwaldProblem {
+struct EwaldInput {
     geometry::Lattice lattice;
     int64_t particles = 0;
     double square_sum = 0; // of the charges
@@ -54,7 +54,7 @@ struct EwaldProblem {
     double group = 64; // tree: targets that share a list, the cut-off being met around all of them
     CellModel cells;
     Crowding crowding;
-    bool operator==(const EwaldProblem&) const = default;
+    bool operator==(const EwaldInput&) const = default;
 };
 
 struct EwaldSplit {
@@ -65,10 +65,10 @@ struct EwaldSplit {
 };
 
 /// Cost: some ten thousand operations. No status: accuracies that cannot be had become the best there are.
-EwaldSplit split_ewald(const EwaldProblem& problem);
+EwaldSplit split_ewald(const EwaldInput& problem);
 
-/// The typical force of EwaldProblem per charge squared: Q / N (N / V)^(2/3), over sqrt(Q / N) it is that on
+/// The typical force of EwaldInput per charge squared: Q / N (N / V)^(2/3), over sqrt(Q / N) it is that on
 /// a charge of 1.
-double typical_field(const EwaldProblem& problem);
+double typical_field(const EwaldInput& problem);
 
 } // namespace graft::periodic

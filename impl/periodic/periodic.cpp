@@ -66,9 +66,9 @@ geometry::Lattice PeriodicSum::lattice_of(const settings::Settings& s) {
     return lattice;
 }
 
-EwaldProblem PeriodicSum::problem_of(const settings::Settings& settings, const geometry::Lattice& lattice,
-                                     int64_t particles, double square_sum, double longest) {
-    EwaldProblem p;
+EwaldInput PeriodicSum::problem_of(const settings::Settings& settings, const geometry::Lattice& lattice,
+                                   int64_t particles, double square_sum, double longest) {
+    EwaldInput p;
     p.lattice = lattice;
     p.particles = particles;
     p.square_sum = square_sum;
@@ -132,8 +132,8 @@ void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator&
     find_moments(comm, settings, problem);
     const bool full = settings.precision == settings::Precision::fp64;
     const bool plummer = settings.softening == settings::Softening::plummer;
-    EwaldProblem p = problem_of(settings, lattice_, all_particles, totals.square,
-                                plummer && !problem.per_particle_softening ? 0 : totals.longest);
+    EwaldInput p = problem_of(settings, lattice_, all_particles, totals.square,
+                              plummer && !problem.per_particle_softening ? 0 : totals.longest);
     p.all_pairs = settings.method == settings::Method::direct;
     p.pair_cost = p.all_pairs ? direct_cost : pair_costs[full];
     CellModel& cells = p.cells;
@@ -203,9 +203,9 @@ void PeriodicSum::say(const settings::Settings& settings, const particles::Probl
                       const core::Log& log) {
     PeriodicWords words{split_.alpha, split_.cutoff, split_.cells, waves_.vector_count(), false};
     words.accuracy = accuracy_of(settings);
-    words.edge = open_axis_ >= 0   ? lattice_.edge[open_axis_]
-                 : wire_axis_ >= 0 ? lattice_.edge[WireImages::across(wire_axis_, 0)]
-                                   : 0;
+    words.edge = shape_.open_axis >= 0   ? lattice_.edge[shape_.open_axis]
+                 : shape_.wire_axis >= 0 ? lattice_.edge[WireImages::across(shape_.wire_axis, 0)]
+                                         : 0;
     words.net = std::abs(charge_) > 1e-9 * std::sqrt(totals.square);
     words.charge = charge_ / problem.charge_scale;
     const std::string text = periodic_words(settings, words);

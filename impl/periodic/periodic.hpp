@@ -80,8 +80,8 @@ class PeriodicSum {
     /// The splitting to look for; `longest`: the largest softening length that ends at the cut-off (0: none).
     /// What hardware and method make of the costs is the caller's to fill in. split_ewald() then does not
     /// depend on the charges, unless all are 0.
-    static EwaldProblem problem_of(const settings::Settings& settings, const geometry::Lattice& lattice,
-                                   int64_t particles, double square_sum, double longest);
+    static EwaldInput problem_of(const settings::Settings& settings, const geometry::Lattice& lattice,
+                                 int64_t particles, double square_sum, double longest);
 
     /// Collective. Splits the sum for all ranks' particles; charges are scaled already. Says in the log what
     /// it chose, when that changes. Throws Error(memory, communication) on all ranks.
@@ -176,19 +176,23 @@ class PeriodicSum {
     void find_fractions(const backend::Executor& executor, int64_t count, const double* x, const double* y,
                         const double* z);
 
+    struct Shape { // of a slab or a wire
+        int open_axis = -1, wire_axis = -1;
+        double middle[3] = {0, 0, 0}; // along its open axes
+        double moments[2] = {0, 0};   // slab: of charge along the open axis, about its middle
+        double wire_reach = 0;        // largest distance across the wire over the edge of its cell
+    };
+
     geometry::Lattice lattice_;
-    std::optional<EwaldProblem> split_problem_; // that split_ answers: MD asks the same thousands of times
+    std::optional<EwaldInput> split_problem_; // that split_ answers: MD asks the same thousands of times
     EwaldSplit split_;
     forces::Screen screen_;
     Waves waves_;
     geometry::Box sources_; // of all ranks
     double charge_ = 0, typical_field_ = 0, density_ = 0;
     bool replicas_ = false;
-    FarImages far_;
-    int open_axis_ = -1, wire_axis_ = -1;
-    double middle_[3] = {0, 0, 0}; // of a slab or a wire, along its open axes
-    double moments_[2] = {0, 0};   // slab: of charge along the open axis, about its middle
-    double wire_reach_ = 0;        // largest distance across the wire over the edge of its cell
+    DistantImages far_;
+    Shape shape_;
     WireImages wire_;
     core::Buffer<double> sample_; // places of some particles of all ranks, and how many each stands for
     Places places_;

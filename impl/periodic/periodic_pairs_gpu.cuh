@@ -35,7 +35,7 @@ struct Queue {
 };
 
 /// Where the targets of a block are, and the images that may reach them.
-struct Place {
+struct BlockRegion {
     double centre[3], half[3], reach[3];
     int count[3]; // of images to look at along each axis
 };
@@ -47,11 +47,11 @@ __device__ __forceinline__ double warp_least(double value) {
 }
 
 template <typename T>
-__device__ __forceinline__ Place find_place(const PeriodicPairs<T>& in, int64_t first, int64_t end,
-                                            int lane) {
+__device__ __forceinline__ BlockRegion find_place(const PeriodicPairs<T>& in, int64_t first, int64_t end,
+                                                  int lane) {
     const double* const at[3] = {in.targets.x, in.targets.y, in.targets.z};
     const int64_t one = min(first + lane, end - 1), two = min(first + 32 + lane, end - 1);
-    Place place;
+    BlockRegion place;
 #pragma unroll
     for (int a = 0; a < 3; ++a) {
         const double lower = warp_least(fmin(at[a][one], at[a][two]));
@@ -96,7 +96,7 @@ struct Block {
         return rounded;
     }
 
-    __device__ __forceinline__ void load_targets(const Place& place, int64_t first, int64_t end) {
+    __device__ __forceinline__ void load_targets(const BlockRegion& place, int64_t first, int64_t end) {
 #pragma unroll
         for (int t = 0; t < lanes_targets; ++t) {
             const int64_t k = min(first + 32 * t + lane, end - 1);
@@ -202,7 +202,7 @@ struct Block {
     }
 
     /// Whether an image of the box of a chunk may reach the targets' box.
-    __device__ __forceinline__ bool may_reach(const Place& place, const SourceChunk& chunk) const {
+    __device__ __forceinline__ bool may_reach(const BlockRegion& place, const SourceChunk& chunk) const {
         double d[3], f[3];
 #pragma unroll
         for (int a = 0; a < 3; ++a)
@@ -233,7 +233,7 @@ struct Block {
     }
 
     /// Chunks [first, end), those of one warp's turn: 32 are looked at at a time.
-    __device__ __forceinline__ void search(const Place& place, int64_t first, int64_t end, int stride) {
+    __device__ __forceinline__ void search(const BlockRegion& place, int64_t first, int64_t end, int stride) {
         for (int64_t at = first; at < end; at += 32 * stride) {
             const int64_t own = at + int64_t{lane} * stride;
             unsigned near = __ballot_sync(~0u, own < end && may_reach(place, in.chunks[min(own, end - 1)]));
@@ -243,7 +243,7 @@ struct Block {
     }
 
     /// Images of the sources of a chunk, a lane each.
-    __device__ __forceinline__ void meet(const Place& place, int64_t begin) {
+    __device__ __forceinline__ void meet(const BlockRegion& place, int64_t begin) {
         const int64_t j = min(begin + lane, in.sources.n - 1);
         const bool there = begin + lane < in.sources.n;
         const double sx = in.sources.x[j], sy = in.sources.y[j], sz = in.sources.z[j];
@@ -302,7 +302,7 @@ __global__ __launch_bounds__(32 * warps) void kernel(const __grid_constant__ Per
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int64_t first = blockIdx.x * int64_t{targets}, end = min(first + targets, in.targets.n);
     const int64_t chunk_end = min((blockIdx.y + int64_t{1}) * in.part, in.chunk_count);
-    const Place place = find_place(in, first, end, lane);
+    const BlockRegion place = find_place(in, first, end, lane);
     Body body{in, queues[warp], lane};
     body.load_targets(place, first, end);
     body.search(place, blockIdx.y * in.part + warp, chunk_end, warps);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lattice sum, third part: slabs and wires. See periodic.hpp.
+// What a slab and a wire add to the lattice sum. See periodic.hpp.
 #include "periodic/periodic.hpp"
 
 #include <algorithm>
@@ -52,32 +52,33 @@ geometry::Lattice PeriodicSum::slab_lattice(const settings::Settings& settings, 
 
 /// The box of a slab becomes that of its particles and a vacuum that is as wide as the accuracy wants.
 void PeriodicSum::widen(const settings::Settings& settings, const Totals& totals) {
-    open_axis_ = settings.open_axis;
-    wire_axis_ = settings.wire_axis;
+    shape_.open_axis = settings.open_axis;
+    shape_.wire_axis = settings.wire_axis;
     for (int a = 0; a < 3; ++a)
-        middle_[a] = 0.5 * totals.lower[a] + 0.5 * totals.upper[a];
-    if (wire_axis_ >= 0)
+        shape_.middle[a] = 0.5 * totals.lower[a] + 0.5 * totals.upper[a];
+    if (shape_.wire_axis >= 0)
         return widen_wire(settings, totals);
-    if (open_axis_ < 0)
+    if (shape_.open_axis < 0)
         return;
-    lattice_ = slab_lattice(settings, totals.lower[open_axis_], totals.upper[open_axis_], totals.longest);
+    lattice_ = slab_lattice(settings, totals.lower[shape_.open_axis], totals.upper[shape_.open_axis],
+                            totals.longest);
 }
 
 /// The box of a wire becomes a square one that leaves a vacuum around its particles: as wide as the accuracy
 /// wants, and such that the series of its images' field converges.
 void PeriodicSum::widen_wire(const settings::Settings& settings, const Totals& totals) {
-    const double gap =
-        std::max(totals.longest, lattice_.edge[wire_axis_] / (2 * pi) * std::log(10 / accuracy_of(settings)));
+    const double gap = std::max(totals.longest, lattice_.edge[shape_.wire_axis] / (2 * pi) *
+                                                    std::log(10 / accuracy_of(settings)));
     double widest = 0, diagonal = 0;
     for (int a = 0; a < 3; ++a)
-        if (const double extent = totals.upper[a] - totals.lower[a]; a != wire_axis_) {
+        if (const double extent = totals.upper[a] - totals.lower[a]; a != shape_.wire_axis) {
             widest = std::max(widest, extent);
             diagonal = std::hypot(diagonal, extent);
         }
     const double edge = in_steps(std::max(widest + gap, diagonal / WireImages::most_reach));
-    wire_reach_ = diagonal / edge;
+    shape_.wire_reach = diagonal / edge;
     for (int a = 0; a < 3; ++a)
-        if (a != wire_axis_) {
+        if (a != shape_.wire_axis) {
             lattice_.edge[a] = edge;
             lattice_.lower[a] = totals.lower[a];
         }
@@ -85,52 +86,53 @@ void PeriodicSum::widen_wire(const settings::Settings& settings, const Totals& t
 
 /// Collective. Moments of charge across a slab or a wire.
 void PeriodicSum::find_moments(comm::Communicator& comm, const settings::Settings& settings, const particles::Problem& problem) {
-    moments_[0] = moments_[1] = 0;
-    if (wire_axis_ >= 0)
-        wire_.prepare(comm, problem, wire_axis_, lattice_.edge[wire_axis_],
-                      lattice_.edge[WireImages::across(wire_axis_, 0)], middle_, wire_reach_,
-                      accuracy_of(settings));
-    if (open_axis_ < 0)
+    shape_.moments[0] = shape_.moments[1] = 0;
+    if (shape_.wire_axis >= 0)
+        wire_.prepare(comm, problem, shape_.wire_axis, lattice_.edge[shape_.wire_axis],
+                      lattice_.edge[WireImages::across(shape_.wire_axis, 0)], shape_.middle,
+                      shape_.wire_reach, accuracy_of(settings));
+    if (shape_.open_axis < 0)
         return;
     const core::Buffer<double>* const axes[3] = {&problem.x, &problem.y, &problem.z};
     for (int64_t i = 0; i < problem.n; ++i) {
-        const double z = (*axes[open_axis_])[i] - middle_[open_axis_];
-        moments_[0] += problem.charge[i] * z;
-        moments_[1] += problem.charge[i] * z * z;
+        const double z = (*axes[shape_.open_axis])[i] - shape_.middle[shape_.open_axis];
+        shape_.moments[0] += problem.charge[i] * z;
+        shape_.moments[1] += problem.charge[i] * z * z;
     }
-    comm.allreduce(moments_, 2, comm::Operation::sum);
+    comm.allreduce(shape_.moments, 2, comm::Operation::sum);
 }
 
 void PeriodicSum::add_slab(const particles::Problem& problem, bool with_potential, const int32_t* origin,
                            particles::RawField& field, double (&virial)[6]) const {
-    if (wire_axis_ >= 0) {
+    if (shape_.wire_axis >= 0) {
         wire_.take_off(problem, with_potential, origin, field);
-        virial[wire_axis_] += wire_.strain_along(); // the others: finish_virial
+        virial[shape_.wire_axis] += wire_.strain_along(); // the others: finish_virial
     }
-    if (open_axis_ < 0)
+    if (shape_.open_axis < 0)
         return;
-    const double factor = 2 * pi / lattice_.volume(), edge = lattice_.edge[open_axis_];
+    const double factor = 2 * pi / lattice_.volume(), edge = lattice_.edge[shape_.open_axis];
     const core::Buffer<double>* const from[3] = {problem.points ? &problem.point_x : &problem.x,
                                                  problem.points ? &problem.point_y : &problem.y,
                                                  problem.points ? &problem.point_z : &problem.z};
     core::Buffer<double>* const to[3] = {&field.ax, &field.ay, &field.az};
     const int64_t count = problem.target_count();
     for (int64_t k = 0; k < count; ++k) {
-        const double z = (*from[open_axis_])[origin != nullptr ? origin[k] : k] - middle_[open_axis_];
-        (*to[open_axis_])[k] -= 2 * factor * (charge_ * z - moments_[0]);
+        const double z =
+            (*from[shape_.open_axis])[origin != nullptr ? origin[k] : k] - shape_.middle[shape_.open_axis];
+        (*to[shape_.open_axis])[k] -= 2 * factor * (charge_ * z - shape_.moments[0]);
         if (with_potential)
-            field.potential[k] -=
-                factor * (charge_ * (z * z + edge * edge / 6) - 2 * z * moments_[0] + moments_[1]);
+            field.potential[k] -= factor * (charge_ * (z * z + edge * edge / 6) - 2 * z * shape_.moments[0] +
+                                            shape_.moments[1]);
     }
-    const double energy =
-        factor * (moments_[0] * moments_[0] - charge_ * moments_[1] - charge_ * charge_ * edge * edge / 12);
+    const double energy = factor * (shape_.moments[0] * shape_.moments[0] - charge_ * shape_.moments[1] -
+                                    charge_ * charge_ * edge * edge / 12);
     for (int a = 0; a < 3; ++a) // as if the vacuum were strained, too
-        virial[a] += a == open_axis_ ? energy : -energy;
+        virial[a] += a == shape_.open_axis ? energy : -energy;
 }
 
 void PeriodicSum::finish_virial(comm::Communicator& comm, const particles::Problem& problem, const int32_t* origin,
                                 const particles::RawField& field, double (&virial)[7]) const {
-    if (wire_axis_ < 0)
+    if (shape_.wire_axis < 0)
         return;
     const core::Buffer<double>* const place[3] = {&problem.x, &problem.y, &problem.z};
     const core::Buffer<double>* const slope[3] = {&field.ax, &field.ay, &field.az};
@@ -138,16 +140,16 @@ void PeriodicSum::finish_virial(comm::Communicator& comm, const particles::Probl
     double sums[6] = {};
     for (int c = 0; c < 6;
          ++c) { // a shear of the wire against its axis moves places only: the open one's arm
-        const int arm = rows[c] == wire_axis_ ? columns[c] : rows[c];
+        const int arm = rows[c] == shape_.wire_axis ? columns[c] : rows[c];
         const int force = arm == rows[c] ? columns[c] : rows[c];
-        for (int64_t k = 0; arm != wire_axis_ && k < problem.target_count(); ++k) {
+        for (int64_t k = 0; arm != shape_.wire_axis && k < problem.target_count(); ++k) {
             const int64_t i = origin != nullptr ? origin[k] : k;
-            sums[c] += problem.charge[i] * ((*place[arm])[i] - middle_[arm]) * (*slope[force])[k];
+            sums[c] += problem.charge[i] * ((*place[arm])[i] - shape_.middle[arm]) * (*slope[force])[k];
         }
     }
     comm.allreduce(sums, 6, comm::Operation::sum);
     for (int c = 0; c < 6; ++c)
-        if (c != wire_axis_)
+        if (c != shape_.wire_axis)
             virial[c] = sums[c];
 }
 

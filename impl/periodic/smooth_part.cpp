@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lattice sum, second part: the smooth part over wave vectors. See periodic.hpp.
+// The smooth part of a lattice sum, over wave vectors: its structure factors and its field. See periodic.hpp.
 #include "periodic/periodic.hpp"
 
 #include <algorithm>

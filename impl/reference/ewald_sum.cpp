@@ -160,7 +160,7 @@ struct Sum {
     }
 };
 
-struct Problem {
+struct EwaldCase {
     const Frame& frame;
     const Points& sources;
     const double* charge;
@@ -187,7 +187,7 @@ Real mean_length(const Points& sources, const double* charge, Softening softenin
 }
 
 /// All images of source j within the cut-off, or the reach of the softening.
-void add_images(const Problem& p, int64_t i, int64_t j, Sum& sum) {
+void add_images(const EwaldCase& p, int64_t i, int64_t j, Sum& sum) {
     const Frame& f = p.frame;
     Vector d{Real(p.sources.x[j]) - p.targets.x[i], Real(p.sources.y[j]) - p.targets.y[i],
              Real(p.sources.z[j]) - p.targets.z[i]};
@@ -250,7 +250,7 @@ void ewald_sum(const Cell& cell, const Points& sources, const double* charge, co
     const Frame frame = frame_of(cell, std::max(sources.count, targets.count),
                                  softening == Softening::none ? 0 : softening_reach);
     const Real mean = mean_length(sources, charge, softening, length);
-    const Problem p{frame, sources, charge, targets, softening, length, softening_reach, mean};
+    const EwaldCase p{frame, sources, charge, targets, softening, length, softening_reach, mean};
     const Smooth part{frame.alpha, mean};
     std::vector<Wave> waves = find_waves(frame, part);
     const auto wave_count = static_cast<int64_t>(waves.size());

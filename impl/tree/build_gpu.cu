@@ -58,13 +58,14 @@ void DeviceTreeBuilder::Work::resize(backend::Queue& queue, int64_t n, int64_t c
 void DeviceTreeBuilder::Work::resize_nodes(backend::Queue& queue, int64_t n, int64_t capacity) {
     flags.resize((n + 31) / 32);
     frame.resize(1);
-    for (auto* buffer : {&mark, &cover, &base, &first_leaf, &end_leaf, &slot_node, &leaf_node, &inner_slot})
+    for (auto* buffer : {&leaves.mark, &leaves.cover, &leaves.base, &leaves.first, &leaves.end,
+                         &leaves.node_of_slot, &leaves.node, &leaves.inner_slot})
         buffer->resize(capacity + 2);
     inner.resize(capacity);
-    leaf_boxes.resize(capacity);
-    inner_boxes.resize(capacity);
+    boxes.leaves.resize(capacity);
+    boxes.inner.resize(capacity);
     const int64_t chunk_count = capacity / device::chunk_leaves + 1;
-    chunks.resize(chunk_count + chunk_count / 16 + 8);
+    boxes.chunks.resize(chunk_count + chunk_count / 16 + 8);
     const int64_t wanted = device::ticket_chunks + chunk_count / 16 + 8;
     if (wanted > tickets.capacity()) {
         tickets.resize(wanted);

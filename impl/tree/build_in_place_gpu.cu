@@ -54,15 +54,15 @@ int64_t likely_nodes_within(int64_t n, int leaf) {
     return std::min<int64_t>(2 * n, static_cast<int64_t>(4.2 * static_cast<double>(n) / leaf) + 4096) + 1;
 }
 
-DeviceTreeWithin::DeviceTreeWithin(backend::DeviceMemory& memory)
+DeviceTreeInPlace::DeviceTreeInPlace(backend::DeviceMemory& memory)
     : work_(new DeviceTreeBuilder::Work(memory)) {}
 
-DeviceTreeWithin::~DeviceTreeWithin() {
+DeviceTreeInPlace::~DeviceTreeInPlace() {
     delete work_;
 }
 
-void DeviceTreeWithin::build(backend::Queue& queue, const TreeOptions& options, const DeviceColumns& columns,
-                             DeviceTree& tree) {
+void DeviceTreeInPlace::build(backend::Queue& queue, const TreeOptions& options, const DeviceColumns& columns,
+                              DeviceTree& tree) {
     const int64_t n = columns.own[0]->size();
     if (options.dimension != 3 || options.type != TreeType::octree || options.has_range || n < 1)
         core::fail(core::Status::internal, "tree within lent memory: octrees of three dimensions only");
@@ -98,8 +98,8 @@ void DeviceTreeWithin::build(backend::Queue& queue, const TreeOptions& options, 
     work.make_tree(queue, tree);
 }
 
-void DeviceTreeWithin::give_back(backend::Queue& queue, const DeviceColumns& columns, DeviceTree& tree,
-                                 bool with_contents) {
+void DeviceTreeInPlace::give_back(backend::Queue& queue, const DeviceColumns& columns, DeviceTree& tree,
+                                  bool with_contents) {
     if (!holds_)
         return;
     const int64_t n = tree.n;

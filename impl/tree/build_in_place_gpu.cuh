@@ -18,12 +18,12 @@ struct DeviceColumns {
     backend::DeviceBuffer<double>* lent[3]; // as long; contents undefined before and after
 };
 
-class DeviceTreeWithin {
+class DeviceTreeInPlace {
   public:
-    explicit DeviceTreeWithin(backend::DeviceMemory& memory);
-    ~DeviceTreeWithin();
-    DeviceTreeWithin(const DeviceTreeWithin&) = delete;
-    DeviceTreeWithin& operator=(const DeviceTreeWithin&) = delete;
+    explicit DeviceTreeInPlace(backend::DeviceMemory& memory);
+    ~DeviceTreeInPlace();
+    DeviceTreeInPlace(const DeviceTreeInPlace&) = delete;
+    DeviceTreeInPlace& operator=(const DeviceTreeInPlace&) = delete;
 
     /// Enqueues the fused construction in three dimensions, of particles with charges and one softening
     /// length. No waiting, no allocation when sizes have been seen; status words as DeviceTreeBuilder::build.

@@ -86,22 +86,46 @@ inline constexpr int chunk_leaves = 32;
 
 } // namespace device
 
+/// What the fused construction knows of leaves; an entry a leaf, but for node_of_slot.
+struct LeafBuffers {
+    explicit LeafBuffers(backend::DeviceMemory& memory)
+        : mark(memory, "node marks"), cover(memory, "nodes over leaves"),
+          base(memory, "first nodes of leaves"), first(memory, "cells of leaves"),
+          end(memory, "ends of cells"), node_of_slot(memory, "nodes by start"),
+          node(memory, "nodes of leaves"), inner_slot(memory, "places of inner nodes") {}
+
+    backend::DeviceBuffer<int32_t> mark, cover, base, first, end, node_of_slot, node, inner_slot;
+};
+
+/// Its boxes.
+struct BoxBuffers {
+    explicit BoxBuffers(backend::DeviceMemory& memory)
+        : leaves(memory, "leaf boxes"), inner(memory, "inner boxes"), chunks(memory, "chunk boxes") {}
+
+    backend::DeviceBuffer<geometry::Box> leaves, inner; // in the order of leaves, of Work::inner
+    backend::DeviceBuffer<geometry::Box> chunks;        // three levels, one after the other
+};
+
+/// Nodes in the order in which the construction in two phases makes them.
+struct DraftBuffers {
+    explicit DraftBuffers(backend::DeviceMemory& memory)
+        : nodes(memory, "nodes in making"), keys(memory, "keys of nodes"),
+          keys_sorted(memory, "keys of nodes"), index(memory, "order of nodes"),
+          index_sorted(memory, "order of nodes"), place(memory, "places of nodes") {}
+
+    backend::DeviceBuffer<Node> nodes;
+    backend::DeviceBuffer<uint64_t> keys, keys_sorted;
+    backend::DeviceBuffer<int32_t> index, index_sorted, place;
+};
+
 /// Working memory, kept between builds.
 struct DeviceTreeBuilder::Work {
     explicit Work(backend::DeviceMemory& memory)
         : keys(memory, "unsorted keys"), index(memory, "unsorted order"), partial(memory, "block boxes"),
-          frame(memory, "key frame"), flags(memory, "leaf flags"), mark(memory, "node marks"),
-          cover(memory, "nodes over leaves"), base(memory, "first nodes of leaves"),
-          first_leaf(memory, "cells of leaves"), end_leaf(memory, "ends of cells"),
-          slot_node(memory, "nodes by start"), leaf_node(memory, "nodes of leaves"),
-          inner_slot(memory, "places of inner nodes"), inner(memory, "inner nodes"),
-          leaf_boxes(memory, "leaf boxes"), inner_boxes(memory, "inner boxes"),
-          block_sums(memory, "block sums"), chunks(memory, "chunk boxes"), tickets(memory, "tickets"),
-          packed(memory, "packed particles"), bucket_parts(memory, "buckets"), roots(memory, "roots"),
-          subtrees(memory, "subtrees"), draft(memory, "nodes in making"), draft_keys(memory, "keys of nodes"),
-          draft_keys_sorted(memory, "keys of nodes"), draft_index(memory, "order of nodes"),
-          draft_index_sorted(memory, "order of nodes"), draft_place(memory, "places of nodes"),
-          beside(memory) {}
+          frame(memory, "key frame"), flags(memory, "leaf flags"), leaves(memory),
+          inner(memory, "inner nodes"), boxes(memory), block_sums(memory, "block sums"),
+          tickets(memory, "tickets"), packed(memory, "packed particles"), bucket_parts(memory, "buckets"),
+          roots(memory, "roots"), subtrees(memory, "subtrees"), draft(memory), beside(memory) {}
 
     backend::DeviceBuffer<uint64_t>
         keys; // before the sort; then the first keys of leaves; empty: see leaf_keys
@@ -109,19 +133,16 @@ struct DeviceTreeBuilder::Work {
     backend::DeviceBuffer<geometry::Box> partial;
     backend::DeviceBuffer<geometry::KeyFrame> frame;
     backend::DeviceBuffer<uint32_t> flags; // a bit a particle: starts a leaf
-    backend::DeviceBuffer<int32_t> mark, cover, base, first_leaf, end_leaf, slot_node, leaf_node, inner_slot;
+    LeafBuffers leaves;
     backend::DeviceBuffer<device::InnerNode> inner;
-    backend::DeviceBuffer<geometry::Box> leaf_boxes, inner_boxes; // in the order of leaves, of `inner`
+    BoxBuffers boxes;
     backend::DeviceBuffer<int32_t> block_sums;
-    backend::DeviceBuffer<geometry::Box> chunks; // three levels, one after the other
-    backend::DeviceBuffer<int32_t> tickets;      // see Ticket; zero between builds
+    backend::DeviceBuffer<int32_t> tickets; // see Ticket; zero between builds
     backend::DeviceBuffer<device::PackedParticle> packed;
     backend::DeviceBuffer<char> bucket_parts; // where they begin, and how that was found
     // The other constructions'; empty unless they are used.
     backend::DeviceBuffer<int32_t> roots, subtrees;
-    backend::DeviceBuffer<Node> draft;
-    backend::DeviceBuffer<uint64_t> draft_keys, draft_keys_sorted;
-    backend::DeviceBuffer<int32_t> draft_index, draft_index_sorted, draft_place;
+    DraftBuffers draft;
     backend::SideStream beside; // for gather and boxes, while the queue makes nodes
 
     // What make_tree reads: the sorted keys; and what it writes the first keys of leaves to.

@@ -28,7 +28,7 @@ namespace {
 constexpr int64_t whole_below = int64_t{1} << 18;
 
 __device__ int32_t slots_of(const Build& b, int32_t k) {
-    const int32_t rise = b.mark[k + 1];
+    const int32_t rise = b.leaves.mark[k + 1];
     return 1 + (rise > 0 ? rise : 0);
 }
 
@@ -36,22 +36,22 @@ __device__ void sum_marks(const Build& b, int32_t leaves, Shared& shared) {
     const Range own = own_part(leaves);
     int32_t marks = 0, slots = 0;
     for (int32_t k = own.begin + static_cast<int32_t>(threadIdx.x); k < own.end; k += threads) {
-        marks += b.mark[k];
+        marks += b.leaves.mark[k];
         slots += slots_of(b, k);
     }
     marks = block_sum(marks, shared);
     slots = block_sum(slots, shared);
     if (threadIdx.x == 0) {
-        b.block_marks[blockIdx.x] = marks;
-        b.block_slots[blockIdx.x] = slots;
+        b.blocks.marks[blockIdx.x] = marks;
+        b.blocks.slots[blockIdx.x] = slots;
     }
 }
 
 /// Cover and first slot of each leaf, and the block's number of nodes on each level.
 __device__ void scan_marks(const Build& b, int32_t leaves, Shared& shared) {
     const Range own = own_part(leaves);
-    int32_t cover = sum_blocks(b.block_marks, blockIdx.x, shared);
-    int32_t slot = sum_blocks(b.block_slots, blockIdx.x, shared);
+    int32_t cover = sum_blocks(b.blocks.marks, blockIdx.x, shared);
+    int32_t slot = sum_blocks(b.blocks.slots, blockIdx.x, shared);
     if (threadIdx.x <= levels)
         shared.running[threadIdx.x] = 0;
     for (int32_t begin = own.begin; begin < own.end; begin += threads) {
@@ -59,13 +59,13 @@ __device__ void scan_marks(const Build& b, int32_t leaves, Shared& shared) {
         const int32_t slots = k < own.end ? slots_of(b, k) : 0;
         int32_t here, before, all_marks, all_slots;
         cub::BlockScan<int32_t, threads>(shared.scan)
-            .InclusiveSum(k < own.end ? b.mark[k] : 0, here, all_marks);
+            .InclusiveSum(k < own.end ? b.leaves.mark[k] : 0, here, all_marks);
         __syncthreads();
         cub::BlockScan<int32_t, threads>(shared.scan).ExclusiveSum(slots, before, all_slots);
         __syncthreads();
         if (k < own.end) {
-            b.cover[k] = cover + here;
-            b.base[k] = slot + before;
+            b.leaves.cover[k] = cover + here;
+            b.leaves.base[k] = slot + before;
             atomicAdd(shared.running + cover + here, 1);
             atomicAdd(shared.running + cover + here + slots, -1);
         }
@@ -75,7 +75,7 @@ __device__ void scan_marks(const Build& b, int32_t leaves, Shared& shared) {
     __syncthreads();
     if (threadIdx.x == 0)
         for (int l = 0, nodes = 0; l < levels; ++l)
-            b.block_levels[blockIdx.x * levels + l] = nodes += shared.running[l];
+            b.blocks.levels[blockIdx.x * levels + l] = nodes += shared.running[l];
 }
 
 /// running[l] = place of the block's first node of level l, total[l] = nodes of the level.
@@ -87,7 +87,7 @@ __device__ void place_levels(const Build& b, Shared& shared) {
     __syncthreads();
     int32_t before = 0, all = 0;
     for (unsigned block = row; row < blocks_at_once && block < gridDim.x; block += blocks_at_once) {
-        const int32_t nodes = b.block_levels[block * levels + level];
+        const int32_t nodes = b.blocks.levels[block * levels + level];
         all += nodes;
         before += block < blockIdx.x ? nodes : 0;
     }
@@ -150,15 +150,16 @@ __device__ void write_nodes(const Build& b, Shared& shared, int32_t k, int32_t t
             continue;
         const int32_t node = shared.warp_levels[l][warp] + __popc(lanes & before);
         const bool is_leaf = l == bottom;
-        const int32_t start = b.leaf_start[k];
+        const int32_t start = b.leaves.start[k];
         if (l > top)
             b.nodes[parent].first_child = node;
-        b.nodes[node] = Node{0, is_leaf ? 0 : 1, parent, l, start, is_leaf ? b.leaf_start[k + 1] - start : 0};
-        b.slot_node[b.base[k] + l - top] = node;
+        b.nodes[node] =
+            Node{0, is_leaf ? 0 : 1, parent, l, start, is_leaf ? b.leaves.start[k + 1] - start : 0};
+        b.node_of_slot[b.leaves.base[k] + l - top] = node;
         if (is_leaf) {
-            b.leaf_node[k] = node;
+            b.leaves.node[k] = node;
             const int level =
-                geometry::common_level(b.leaf_key[k], b.keys[b.leaf_start[k + 1] - 1], b.cells.dimension);
+                geometry::common_level(b.leaves.key[k], b.keys[b.leaves.start[k + 1] - 1], b.cells.dimension);
             b.edges[node] = device::cell_edge(b.counts->root_edge, level);
         }
         parent = node;
@@ -171,7 +172,8 @@ __device__ void place_nodes(const Build& b, int32_t leaves, Shared& shared) {
     for (int32_t begin = own.begin; begin < own.end; begin += threads) {
         const int32_t k = begin + static_cast<int32_t>(threadIdx.x);
         const bool valid = k < own.end;
-        const int32_t top = valid ? b.cover[k] : levels, bottom = valid ? top + slots_of(b, k) - 1 : -1;
+        const int32_t top = valid ? b.leaves.cover[k] : levels,
+                      bottom = valid ? top + slots_of(b, k) - 1 : -1;
         count_warps(shared, top, bottom);
         write_nodes(b, shared, k, top, bottom);
         __syncthreads();
@@ -185,18 +187,19 @@ __device__ void place_nodes(const Build& b, int32_t leaves, Shared& shared) {
 __device__ void link_nodes(const Build& b, int32_t leaves) {
     const int32_t stride = static_cast<int32_t>(gridDim.x) * threads;
     for (int32_t k = static_cast<int32_t>(blockIdx.x * threads + threadIdx.x); k < leaves; k += stride) {
-        const int32_t first = b.first_leaf[k], end = b.end_leaf[k];
+        const int32_t first = b.leaves.first[k], end = b.leaves.end[k];
         if (first == k)
             continue; // a root
-        const int32_t parent = b.slot_node[b.base[first] + b.cover[k] - 1 - b.cover[first]];
-        b.nodes[b.slot_node[b.base[k]]].parent = parent;
+        const int32_t parent =
+            b.node_of_slot[b.leaves.base[first] + b.leaves.cover[k] - 1 - b.leaves.cover[first]];
+        b.nodes[b.node_of_slot[b.leaves.base[k]]].parent = parent;
         atomicAdd(&b.nodes[parent].child_count, 1);
         if (end == 0)
             continue;
-        b.nodes[parent].count = b.leaf_start[end] - b.leaf_start[first];
+        b.nodes[parent].count = b.leaves.start[end] - b.leaves.start[first];
         b.edges[parent] =
-            device::cell_edge(b.counts->root_edge, b.cells.level(b.leaf_key[k - 1], b.leaf_key[k]));
-        b.inner[b.inner_slot[k]].node = parent;
+            device::cell_edge(b.counts->root_edge, b.cells.level(b.leaves.key[k - 1], b.leaves.key[k]));
+        b.inner[b.leaves.inner_slot[k]].node = parent;
     }
 }
 
@@ -254,21 +257,11 @@ void DeviceTreeBuilder::Work::make_tree(backend::Queue& queue, DeviceTree& tree)
                       power_of_two(std::min<int64_t>(tree.options.leaf, tree.n)),
                       sorted_keys,
                       flags.data(),
-                      index.data(),
-                      leaf_keys,
-                      mark.data(),
-                      cover.data(),
-                      base.data(),
-                      first_leaf.data(),
-                      end_leaf.data(),
-                      leaf_node.data(),
-                      inner_slot.data(),
-                      slot_node.data(),
+                      {index.data(), leaf_keys, leaves.mark.data(), leaves.cover.data(), leaves.base.data(),
+                       leaves.first.data(), leaves.end.data(), leaves.node.data(), leaves.inner_slot.data()},
+                      leaves.node_of_slot.data(),
                       inner.data(),
-                      sums,
-                      sums + most,
-                      sums + 2 * most,
-                      sums + 3 * most,
+                      {sums, sums + most, sums + 2 * most, sums + 3 * most},
                       tickets.data(),
                       tree.counts.data(),
                       tree.nodes.data(),

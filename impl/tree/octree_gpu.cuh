@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the two halves of the fused construction share: octree_leaves_gpu.cu finds leaves and cells,
+// What the steps of the fused construction share: octree_leaves_gpu.cu finds leaves and cells,
 // octree_gpu.cu puts nodes in order. Only for them.
 #pragma once
 
@@ -14,20 +14,30 @@ using device::Cells;
 
 inline constexpr int threads = 1024, warps = threads / 32, levels = device::most_levels;
 
+/// By leaf.
+struct BuildLeaves {
+    int32_t* start; // leaves + 1
+    uint64_t* key;
+    // change of cover at its start; cover; first slot; start of the cell of its boundary, and its end where the
+    // boundary stands for the cell's node (else 0); its node
+    int32_t *mark, *cover, *base, *first, *end, *node, *inner_slot;
+};
+
+/// A number for each block; levels: as many as there are levels.
+struct BuildBlocks {
+    int32_t *leaves, *marks, *slots, *levels;
+};
+
 struct Build {
     Cells cells;
     int32_t leaf, n, capacity;
     int64_t search_step; // smallest power of two >= leaf
     const uint64_t* keys;
     uint32_t* flags;
-    int32_t* leaf_start; // leaves + 1
-    uint64_t* leaf_key;
-    // by leaf: change of cover at its start; cover; first slot; start of the cell of its boundary, and its
-    // end where the boundary stands for the cell's node (else 0); its node
-    int32_t *mark, *cover, *base, *first_leaf, *end_leaf, *leaf_node, *inner_slot;
-    int32_t* slot_node; // nodes sorted by start, then level
+    BuildLeaves leaves;
+    int32_t* node_of_slot; // nodes sorted by start, then level
     device::InnerNode* inner;
-    int32_t *block_leaves, *block_marks, *block_slots, *block_levels; // a block each; levels a block
+    BuildBlocks blocks;
     int32_t* tickets;
     DeviceTreeCounts* counts;
     Node* nodes;
@@ -91,7 +101,7 @@ inline void launch_together(backend::Queue& queue, void (*kernel)(Build), int bl
 /// Enqueues: first particles and keys of all leaves, their number to counts->leaves.
 void list_leaves(backend::Queue& queue, const Build& build, int blocks);
 
-/// Enqueues: the cell of every leaf's boundary; inner nodes to build.inner, their extents to build.mark.
+/// Enqueues: the cell of every leaf's boundary; inner nodes to build.inner, their extents to build.leaves.mark.
 void find_cells(backend::Queue& queue, const Build& build);
 
 } // namespace graft::tree::fused

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Leaves and inner nodes from neighbouring keys; the first half of the construction told in octree_gpu.cu.
+// The fused construction's leaves and inner nodes, from neighbouring keys. octree_gpu.cu makes nodes of them.
 #include "tree/octree_gpu.cuh"
 
 #include <cooperative_groups.h>
@@ -160,20 +160,20 @@ __device__ void count_leaves(const Build& b, Shared& shared) {
         found += __popc(b.flags[w]);
     found = block_sum(found, shared);
     if (threadIdx.x == 0)
-        b.block_leaves[blockIdx.x] = found;
+        b.blocks.leaves[blockIdx.x] = found;
 }
 
 __device__ void write_leaf(const Build& b, int32_t k, int32_t start) {
-    b.leaf_start[k] = start;
-    b.leaf_key[k] = b.keys[start];
+    b.leaves.start[k] = start;
+    b.leaves.key[k] = b.keys[start];
     if (k <= b.capacity)
-        b.mark[k] = 0;
+        b.leaves.mark[k] = 0;
 }
 
 /// Leaf starts in order, and how many there are.
 __device__ void write_leaves(const Build& b, Shared& shared) {
     const Range words = own_part((b.n + 31) / 32);
-    int32_t next = sum_blocks(b.block_leaves, blockIdx.x, shared);
+    int32_t next = sum_blocks(b.blocks.leaves, blockIdx.x, shared);
     for (int32_t begin = words.begin; begin < words.end; begin += threads) {
         const int32_t w = begin + static_cast<int32_t>(threadIdx.x);
         uint32_t bits = w < words.end ? b.flags[w] : 0;
@@ -184,11 +184,11 @@ __device__ void write_leaves(const Build& b, Shared& shared) {
             write_leaf(b, place++, w * 32 + __ffs(static_cast<int>(bits)) - 1);
         next += all;
     }
-    const int32_t leaves = sum_blocks(b.block_leaves, gridDim.x, shared);
+    const int32_t leaves = sum_blocks(b.blocks.leaves, gridDim.x, shared);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        b.leaf_start[leaves] = b.n;
+        b.leaves.start[leaves] = b.n;
         if (leaves <= b.capacity)
-            b.mark[leaves] = 0;
+            b.leaves.mark[leaves] = 0;
         b.counts->leaves = leaves;
         b.tickets[device::listed] = 1;
     }
@@ -229,13 +229,13 @@ __device__ int32_t cell_end(const uint64_t* keys, int32_t k, int32_t leaves, uin
 
 /// The cell of leaf k's boundary, and where it ends if the boundary stands for the cell's node (else 0).
 __device__ Range find_cell(const Build& b, int32_t k, int32_t leaves) {
-    const int level = k == 0 ? -1 : b.cells.level(b.leaf_key[k - 1], b.leaf_key[k]);
+    const int level = k == 0 ? -1 : b.cells.level(b.leaves.key[k - 1], b.leaves.key[k]);
     if (level < 0)
         return {k, 0};
-    const uint64_t lower = b.cells.first_key(b.leaf_key[k], level);
-    const int32_t first = cell_first(b.leaf_key, k, lower);
-    const bool stands = b.cells.level(b.leaf_key[first], b.leaf_key[k - 1]) > level;
-    return {first, stands ? cell_end(b.leaf_key, k, leaves, lower, b.cells.size(level)) : 0};
+    const uint64_t lower = b.cells.first_key(b.leaves.key[k], level);
+    const int32_t first = cell_first(b.leaves.key, k, lower);
+    const bool stands = b.cells.level(b.leaves.key[first], b.leaves.key[k - 1]) > level;
+    return {first, stands ? cell_end(b.leaves.key, k, leaves, lower, b.cells.size(level)) : 0};
 }
 
 /// Where the inner nodes of this block's threads are listed, those of all blocks one after the other; all
@@ -275,13 +275,13 @@ __global__ void __launch_bounds__(cell_threads) find_cells_kernel(const Build b)
         const int32_t slot = take_slots(b, cell.end > 0);
         if (k >= leaves || leaves > b.capacity) // too many already: only count
             continue;
-        b.first_leaf[k] = cell.begin;
-        b.end_leaf[k] = cell.end;
+        b.leaves.first[k] = cell.begin;
+        b.leaves.end[k] = cell.end;
         if (cell.end == 0)
             continue;
-        atomicAdd(b.mark + cell.begin + 1, 1);
-        atomicAdd(b.mark + cell.end, -1);
-        b.inner_slot[k] = slot;
+        atomicAdd(b.leaves.mark + cell.begin + 1, 1);
+        atomicAdd(b.leaves.mark + cell.end, -1);
+        b.leaves.inner_slot[k] = slot;
         b.inner[slot] = {cell.begin, cell.end, -1, 0};
     }
 }

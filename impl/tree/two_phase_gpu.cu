@@ -129,19 +129,19 @@ void with_block_size(int size, const Run& run) {
 void DeviceTreeBuilder::Work::order_draft(backend::Queue& queue, const device::TopDown& build,
                                           DeviceTree& tree) {
     const int64_t capacity = tree.node_capacity();
-    for (auto* buffer : {&draft_keys, &draft_keys_sorted})
+    for (auto* buffer : {&draft.keys, &draft.keys_sorted})
         buffer->resize(capacity);
-    for (auto* buffer : {&draft_index, &draft_index_sorted, &draft_place})
+    for (auto* buffer : {&draft.index, &draft.index_sorted, &draft.place})
         buffer->resize(capacity);
     const unsigned blocks = backend::blocks_for(capacity, threads);
-    make_order_keys<<<blocks, threads, 0, queue.stream()>>>(build, draft_keys.data(), draft_index.data());
+    make_order_keys<<<blocks, threads, 0, queue.stream()>>>(build, draft.keys.data(), draft.index.data());
     GRAFT_CUDA_LAUNCHED("make_order_keys");
-    backend::sort_pairs(queue, draft_keys.data(), draft_keys_sorted.data(), draft_index.data(),
-                        draft_index_sorted.data(), capacity, 0, 32 + 6);
-    place_nodes<<<blocks, threads, 0, queue.stream()>>>(build, draft_keys_sorted.data(),
-                                                        draft_index_sorted.data(), draft_place.data());
+    backend::sort_pairs(queue, draft.keys.data(), draft.keys_sorted.data(), draft.index.data(),
+                        draft.index_sorted.data(), capacity, 0, 32 + 6);
+    place_nodes<<<blocks, threads, 0, queue.stream()>>>(build, draft.keys_sorted.data(),
+                                                        draft.index_sorted.data(), draft.place.data());
     GRAFT_CUDA_LAUNCHED("place_nodes");
-    copy_nodes<<<blocks, threads, 0, queue.stream()>>>(build, draft_index_sorted.data(), draft_place.data(),
+    copy_nodes<<<blocks, threads, 0, queue.stream()>>>(build, draft.index_sorted.data(), draft.place.data(),
                                                        tree.nodes.data());
     GRAFT_CUDA_LAUNCHED("copy_nodes");
     queue.launches += 3;
@@ -155,13 +155,13 @@ void DeviceTreeBuilder::Work::make_nodes_in_two_phases(backend::Queue& queue, De
     };
     roots.resize(device::most_roots + 1);
     subtrees.resize(3);
-    draft.resize(tree.node_capacity());
+    draft.nodes.resize(tree.node_capacity());
     TopDown build{device::Cells(tree.options),
                   tree.options.leaf,
                   static_cast<int32_t>(tree.n),
                   tree.node_capacity(),
                   tree.keys.data(),
-                  draft.data(),
+                  draft.nodes.data(),
                   tree.edges.data(),
                   tree.level_offset.data(),
                   roots.data(),

@@ -6,7 +6,9 @@ BUILD is a configured build folder: its compile_commands.json says where a targe
 
 layering   a room includes only what rooms.py allows it, and so do plugin, capi and adapters, however the include is written
 cycles     no files include each other in a circle, and no C files of an adapter or of the loader call each other in one
-names      file names as design section 4 wants them: names.py, words.txt, gpu_alone.txt, names_known.txt
+names      names of files and types as design section 4 wants them: names.py, words.txt, gpu_alone.txt, types_allowed.txt,
+           names_known.txt
+members    no class or struct has more than 25 data members (members.py); public headers are not asked
 sizes      no source file is longer than 500 lines, no line longer than .clang-format says (of scripts: 150)
 quiet      no printing, exiting, aborting, signal handling or MPI_COMM_WORLD in what becomes libgraft
 headers    each public header compiles alone, as C99 and as C++17, with -pedantic -Werror
@@ -17,6 +19,7 @@ links      relative links of Markdown files lead somewhere, and so do the paths 
 licence    each source names its licence in its first lines: SPDX-License-Identifier
 refusals   an error's text stands once, and names keys that there are: refusals.py
 types      a program of tests has no two types of one name: one_type.py
+subjects   subjects of commits have at most 72 characters: subjects.py
 self_test  each of these rules finds a violation that is planted for it
 """
 import glob
@@ -27,17 +30,21 @@ import subprocess
 import sys
 import tempfile
 
+import members as data_members
 import names as file_names
 import one_type
 import refusals as refused_texts
+import subjects as commit_subjects
 from includes import ENDINGS, Includes, circle_in
 from planted import CASES, DIRECTORIES
 from rooms import KNOWN, OUTSIDE, ROOMS
 
-RULES = ("layering", "cycles", "names", "sizes", "quiet", "headers", "device", "targets", "links", "licence", "refusals", "types", "self_test")
+RULES = ("layering", "cycles", "names", "members", "sizes", "quiet", "headers", "device", "targets", "links", "licence", "refusals", "types",
+         "subjects", "self_test")
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".f90", ".F90", ".f", ".py", ".inc")
 NO_COMMENT = ("lammps/example.in", "lammps/cluster.in", "graft.pc.in") # inputs of LAMMPS, and what pkg-config reads
 LONGEST = 500
+MOST_MEMBERS = 25
 WIDEST = {(".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".inc", ".f90", ".F90", ".f"): 130, # ColumnLimit of .clang-format
           (".py", ".sh", ".cmake", ".in", "CMakeLists.txt"): 150}
 WIDER = (os.path.join("tests", "abi", "frozen"), os.path.join("impl", "settings", "keys.inc")) # as released; a table
@@ -131,6 +138,15 @@ def names(repository):
     yield from file_names.check(repository)
 
 
+def members(repository):
+    for folder in ("impl", os.path.join("capi", "src"), os.path.join("capi", "internal"), "plugin", "adapters"):
+        for path in files_of(repository, folder, (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".inc")):
+            for name, line, count in data_members.of_text(without_comments(read(repository, path))):
+                if count > MOST_MEMBERS:
+                    yield (f"{path}:{line}: {name} has {count} data members; nothing passes {MOST_MEMBERS}: "
+                           "put those that belong together in structs of their own")
+
+
 def sizes(repository):
     for folder in ("adapters", "capi", "examples", "impl", "plugin", "tests"):
         for path in files_of(repository, folder):
@@ -182,7 +198,7 @@ MAY_WAIT = {"backend/memory_cap_gpu.cu": "DeviceMemory::allocations", "backend/q
             "engine/ranks/ranks_engine_gpu.cu": "Computation::waits", "near/layouts/layout_base_gpu.cu": "near field: its own times",
             "near/plan/near_plan_gpu.cu": "near field: waits_", "near/plan/caller_points_gpu.cu": "near field: waits_",
             "near/plan/caller_sums_gpu.cu": "near field: end()", "near/parts_gpu.cu": "its end",
-            "near/copies/layout_copies_gpu.cu": "near field: its own times", "decompose/array_copies_gpu.cu": "cuts from host arrays",
+            "near/copies/layout_copies_gpu.cu": "near field: its own times", "decompose/array_transfer_gpu.cu": "cuts from host arrays",
             "engine/gpu/library_table_gpu.cu": "memory of the commands, messages", "study/bench/cloud_points_gpu.cu": "points of bench",
             "study/papers/liu_buffers_gpu.cu": "FedReport::wait_s", "study/papers/rehmann_bench_gpu.cuh": "bench",
             "study/papers/rehmann_report_gpu.cu": "bench", "study/bench/bench_orb_gpu.cu": "bench"}
@@ -278,8 +294,12 @@ def types(repository, build):
         yield f"{folder}: two types are called {name}, in {' and '.join(files)}; expected another name for one of them"
 
 
-def plant(folder, files):
-    """Writes a case's tree, and the compile commands of a build of it."""
+def subjects(repository):
+    yield from commit_subjects.check(repository)
+
+
+def plant(folder, files, commits=()):
+    """Writes a case's tree, the compile commands of a build of it, and empty commits with these subjects."""
     for path, text in files.items():
         os.makedirs(os.path.join(folder, os.path.dirname(path)), exist_ok=True)
         with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
@@ -289,12 +309,15 @@ def plant(folder, files):
                 for source, paths in DIRECTORIES.items()]
     with open(os.path.join(folder, "build", "compile_commands.json"), "w", encoding="utf-8") as file:
         json.dump(commands, file)
+    settings = ("-c", "user.name=any", "-c", "user.email=any@example.org", "-c", "commit.gpgsign=false")
+    for arguments in [("init", "-q")] * bool(commits) + [(*settings, "commit", "-q", "--allow-empty", "-m", one) for one in commits]:
+        commit_subjects.git(folder, *arguments)
 
 
 def self_test(_repository):
     for case in CASES:
         with tempfile.TemporaryDirectory() as folder:
-            plant(folder, case["files"])
+            plant(folder, case["files"], case.get("commits", ()))
             options = {"rooms": case["rooms"]} if "rooms" in case else {}
             said = list(ask(case["rule"], folder, os.path.join(folder, "build"), **options))
         for part in case.get("says", case["files"]):

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The rules of design section 4 for names: rooms of at most MOST_STEMS stems, each stem once, one meaning a word, GPU twins.
 
+Types of namespaces (struct, class, enum, union, using) have names of the same words, in one number or the other: Wire and Wires
+are wire. Outside impl/, where units are users' and cuts are of galaxies, only words without a room are refused. What may stay
+is in types_allowed.txt, each with its reason.
+
 A stem is a file's name without its ending and without _gpu: header, source and GPU twin share it. The twin of a GPU stem is the
 CPU stem of the same room, or of the room above it, that it is or that its leading words are: m2p_fast_gpu belongs to m2p.
 words.txt lists words with the rooms whose file names may hold them, gpu_alone.txt the GPU files (or the folders of them) that
@@ -8,12 +12,17 @@ have no twin, each with its reason, names_known.txt what is still named the wron
 and are not counted.
 """
 import os
+import re
 
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".inc")
 GPU_SOURCES = (".cu", ".cuh")
 MOST_STEMS = 25
 LEAST_ALONE = 8 # GPU files without a twin that earn a sub-folder gpu/
+TYPED = ("impl", os.path.join("capi", "src"), os.path.join("capi", "internal"), "plugin", "adapters")
 LEAST_TWINS = 0.6 # of the GPU stems outside such folders
+FILES_ONLY = ("device", "task", "tasks") # GPU twins of types begin with Device; threads have tasks as warps have
+TYPE = re.compile(r"^(?:struct|class|enum|union|using)\b(?: (?:struct|class))?(?:\s+alignas\((?:[^()]|\([^()]*\))*\))?"
+                  r"\s+([A-Z]\w*)([^;{]*)[;{]", re.MULTILINE) # at a line's beginning: of a namespace
 GENERATED = "instances" # folders of explicit instances, which nobody looks for by name
 
 
@@ -48,9 +57,50 @@ def words(folder, names, allowed):
     for stem in sorted({stem_of(name) for name in names}):
         for word in stem.split("_"):
             rooms = allowed.get(word, folder).split()
-            if not any(folder == other or folder.startswith(other + "/") for other in rooms):
+            if not any(covers(other, folder) for other in rooms):
                 yield (f"impl/{folder}/{stem}: '{word}' is a word of {', '.join(rooms) or 'no room'}; "
                        "say what it is (tests/lint/words.txt)")
+
+
+def types_of(text):
+    """Names of the types that a namespace defines; `using std::swap` and declarations define none."""
+    for found in TYPE.finditer(text):
+        if found[0].endswith("{") or "=" in found[2]:
+            yield found[1]
+
+
+def room_of_word(word, allowed):
+    """The rooms of a type's word, which may stand in words.txt in the other number; None: it is free."""
+    known = [one for one in (word, word + "s", word.removesuffix("s")) if one in allowed and one not in FILES_ONLY]
+    return allowed[known[0]].split() if known else None
+
+
+def types(repository, allowed, may_stay):
+    met = set()
+    for top in TYPED:
+        for folder, folders, names in os.walk(os.path.join(repository, top)):
+            folders[:] = [name for name in folders if not name.startswith((".", "build"))]
+            room = os.path.relpath(folder, os.path.join(repository, "impl")) if top == "impl" else None
+            for name in sorted(name for name in names if name.endswith(SOURCES)):
+                path = os.path.relpath(os.path.join(folder, name), repository)
+                with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+                    found = types_of(file.read())
+                for one in found:
+                    for word in (word.lower() for word in re.findall(r"[A-Z][a-z0-9]*", one)):
+                        rooms = room_of_word(word, allowed)
+                        if rooms is None or (rooms and (room is None or any(covers(other, room) for other in rooms))):
+                            continue
+                        known = f"{room or os.path.relpath(folder, repository)}/{one}"
+                        met.add(known)
+                        if known not in may_stay:
+                            yield (f"{path}: type {one}: '{word}' is a word of {', '.join(rooms) or 'no room'}; "
+                                   "say what it is (tests/lint/words.txt)")
+    for one in sorted(set(may_stay) - met):
+        yield f"tests/lint/types_allowed.txt: {one}: nothing is wrong with it now; take its line out"
+
+
+def covers(room, folder):
+    return folder == room or folder.startswith(room + "/")
 
 
 def sizes(folder, names):
@@ -133,6 +183,7 @@ def all_complaints(repository):
         yield from sizes(folder, names)
     yield from twins(repository, alone)
     yield from once(repository)
+    yield from types(repository, allowed, table(data, "types_allowed.txt"))
     yield from explained(repository, allowed)
 
 

@@ -2,7 +2,7 @@
 """Small trees with something wrong in each: what every rule must notice, and what it must let pass.
 
 A case has the rule, its files, `says` (parts of the complaints to be made; all of the files' paths where it is not given),
-`silent` (parts that no complaint may have), and for rules about rooms the `rooms` of its house.
+`silent` (parts that no complaint may have), for rules about rooms the `rooms` of its house, for those about history `commits`.
 """
 
 # A house with rooms in rooms.
@@ -47,6 +47,8 @@ LAYERS = {
     "impl/m.cpp": "\n"}
 STEMS = {f"impl/tree/s{i}.cpp": "\n" for i in range(26)} | {f"impl/lists/t{i}{end}": "\n" for i in range(25)
                                                           for end in (".cpp", ".hpp", "_gpu.cu")}
+
+MANY = ", ".join(f"a{i}" for i in range(13)) # data members
 
 CASES = (
     {"rule": "layering", "files": HEADERS | LAYERS, "says": list(LAYERS), "silent": [f"{path}:" for path in HEADERS]},
@@ -96,6 +98,31 @@ CASES = (
     {"rule": "names", "files": {f"impl/tree/a{i}_gpu.cu": "\n" for i in range(5)} | {
         "impl/tree/a0.cpp": "\n", "impl/tree/a1.cpp": "\n", "tests/lint/gpu_alone.txt": "tree/: none\n"},
      "says": ["2 of 5 GPU stems have a twin"]},
+    {"rule": "names", "files": {
+        "tests/lint/words.txt": "wire: periodic\nunits: near\nlean:\ntask: forces\ndevice: core\nwave: periodic\n",
+        "docs/developer/words.md": "**wire**, **units**, **task**, **device**, **wave**\n",
+        "tests/lint/types_allowed.txt": "engine/WireKept: a reason\nengine/WireGone: not any more\n",
+        "impl/engine/a.hpp": "struct WireNode { int n; };\nclass LeanTree final : public Base {\n};\nenum class Units : int { a };\n"
+                             "using TaskUnit = int;\nstruct alignas(16) Waves { int n; };\nstruct WireKept {};\n"
+                             "struct WireLater;\nusing std::Wire;\nstruct Good {\n    struct WireInner {};\n};\nstruct DeviceTask {};\n"
+                             "struct Wireless { int a; };\n",
+        "impl/periodic/b.hpp": "struct WireImages {\n};\n", "adapters/c.hpp": "struct Units {\n};\nstruct Lean {\n};\n"},
+     "says": ["type WireNode: 'wire' is a word of periodic", "type LeanTree: 'lean' is a word of no room", "type Units: 'units'",
+              "type TaskUnit: 'unit'", "type Waves: 'waves'", "adapters/c.hpp: type Lean", "types_allowed.txt: engine/WireGone"],
+     "silent": ["type WireKept", "WireLater", "type Wire:", "WireInner", "DeviceTask", "Wireless", "WireImages", "adapters/c.hpp: type Units"]},
+    {"rule": "members", "files": {
+        "impl/engine/a.hpp": f"class Much : public Base {{\n  public:\n    Much() : a_{{1}}, b_(2) {{ int x; }}\n    int {MANY};\n"
+                             f"    std::map<int, int> {MANY.replace('a', 'b')};\n}};\n",
+        "impl/tree/b.cuh": f"template <class T>\nstruct alignas(2 * sizeof(T)) Table {{\n    int32_t (*call)(void* a, int b);\n    T {MANY};\n"
+                           f"    struct Times {{\n        int {MANY};\n    }} time;\n    double x[3] = {{0, 0, 0}}, {MANY.replace('a', 'c')};\n}};\n",
+        "adapters/c.h": f"typedef struct many {{\n    int {MANY};\n    double {MANY.replace('a', 'b')};\n}} many;\n",
+        "capi/include/graft/good.h": f"typedef struct good {{ int {MANY}, {MANY.replace('a', 'b')}; }} good;\n",
+        "capi/src/good.hpp": f"struct Good {{\n    static constexpr int {MANY} = 1;\n    using A = int;\n    friend void f(int a, int b);\n"
+                             f"    virtual int g(int {MANY.replace(', ', ', int ')}) const = 0;\n    int h() const {{ int {MANY}; return 1; }}\n"
+                             f"    bool operator<(const Good& other) const {{ return {{}}; }}\n    template <class T> T k(T a, T b);\n"
+                             f"    struct Inner {{\n        int {MANY.replace('a', 'b')};\n    }};\n    int {MANY};\n"
+                             "    std::function<int(int, int)> call = [](int a, int b) { return a + b; };\n};\n"},
+     "says": ["impl/engine/a.hpp:1: Much has 26", "impl/tree/b.cuh:2: Table has 29", "adapters/c.h:1: many has 26"], "silent": ["good", "Good"]},
     {"rule": "sizes", "files": {"impl/core/long.cpp": "\n" * 501, "impl/core/wide.hpp": "/" * 131 + "\n", "tests/wide.py": "#" * 151,
                                 "impl/core/good.hpp": "/" * 130 + "\n", "tests/good.py": "#" * 150},
      "says": ["long.cpp", "wide.hpp:1", "wide.py:1"], "silent": ["good"]},
@@ -137,6 +164,9 @@ CASES = (
         "tests/support/b.hpp": "namespace a {\nnamespace b { class Scene final : Base { }; struct Own; }\nstruct Inner {}; }\n"},
      "says": ["tests/gpu/near: two types are called a::b::Scene, in tests/gpu/near/a.hpp and tests/support/b.hpp"],
      "silent": ["Own", "Inner"]},
+    {"rule": "subjects", "files": {}, "commits": ("One", "Another " * 10), "says": ["subject of 79 characters"]},
+    {"rule": "subjects", "files": {}, "commits": ("Another " * 10, "One"), "says": [], "silent": ["subject"]},
+    {"rule": "subjects", "files": {}, "says": [], "silent": ["subject"]},
     {"rule": "headers", "files": {
         "capi/include/graft/a.h": "int64_t f(void);\n",
         "capi/include/graft/b.h": "// C99 has these\ninline int f() {}\n"}},

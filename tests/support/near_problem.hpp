@@ -7,8 +7,8 @@
 namespace graft::model {
 
 /// n points, `density` a box, all boxes full, neighbourhoods of 9 or 27 boxes in 4 runs.
-inline near::NearProblem problem(double n, double density, int dimension, int precision = 2) {
-    near::NearProblem p;
+inline near::NearTimeInput problem(double n, double density, int dimension, int precision = 2) {
+    near::NearTimeInput p;
     p.targets = p.sources = n;
     p.boxes = n / density;
     p.neighbours = p.boxes * (dimension == 2 ? 9 : 27);

@@ -46,14 +46,14 @@ PrefixRule PrefixStrategy::State::rule(const Problem& problem) const {
 }
 
 void PrefixStrategy::State::walk(const Problem& problem, const KeyItem* items, int64_t n,
-                                 const PrefixPlace& place, PrefixReach reach, const uint64_t* key_below) {
+                                 const PrefixSum& place, PrefixReach reach, const uint64_t* key_below) {
     const PrefixRule shared = rule(problem);
     PrefixWalk walk(shared, place, reach);
     runs.clear();
     splitters.clear();
     for (int64_t k = 0; k < n; ++k) {
         const int32_t i = order.order()[k];
-        const PrefixPlace before = walk.place();
+        const PrefixSum before = walk.place();
         const int32_t part = walk.next(items[i].weight);
         owners[i] = part;
         if (runs.empty() || runs.back().part != part) {
@@ -72,7 +72,7 @@ void PrefixStrategy::State::weigh_runs(const PrefixRun& below) {
     count_max = weight_max = 0;
     for (const Run& run : runs) {
         const bool goes_on = &run == &runs.front() && run.part == below.last_part;
-        const PrefixPlace& begin = goes_on ? below.begin : run.begin;
+        const PrefixSum& begin = goes_on ? below.begin : run.begin;
         count_max = std::max(count_max, static_cast<double>(run.end.count - begin.count));
         weight_max = std::max(weight_max, to_double(run.end.weight - begin.weight));
     }

@@ -10,17 +10,19 @@ namespace graft::decompose {
 namespace {
 
 /// The last place on the ranks so far that have points.
-struct LastPlace {
+struct LastPosition {
     uint64_t key = 0;
     int64_t id = 0;
     int64_t there = 0;
-    friend LastPlace operator+(const LastPlace& a, const LastPlace& b) { return b.there != 0 ? b : a; }
+    friend LastPosition operator+(const LastPosition& a, const LastPosition& b) {
+        return b.there != 0 ? b : a;
+    }
 };
 
 /// What the ranks so far hold, and their last place.
 struct Below {
-    PrefixPlace place;
-    LastPlace last;
+    PrefixSum place;
+    LastPosition last;
     friend Below operator+(const Below& a, const Below& b) { return {a.place + b.place, a.last + b.last}; }
 };
 
@@ -30,12 +32,12 @@ struct Below {
 bool PrefixStrategy::State::in_order(const Problem& problem) {
     const core::Buffer<KeyItem>& items = group.items();
     const int64_t n = items.size();
-    LastPlace last;
+    LastPosition last;
     if (n > 0) {
         const KeyItem& item = items[order.order()[n - 1]];
         last = {item.key, item.id, 1};
     }
-    const LastPlace below = comm::exclusive_scan(problem.comm, last);
+    const LastPosition below = comm::exclusive_scan(problem.comm, last);
     int64_t wrong = 0;
     if (n > 0 && below.there != 0) {
         const KeyItem& first = items[order.order()[0]];
@@ -88,7 +90,7 @@ std::exception_ptr PrefixStrategy::State::cut_sorted(const Problem& problem, std
         own.last = {items[order.order()[n - 1]].key, 0, 1};
     backend::count_work(n);
     const Below lower = comm::exclusive_scan(comm, own);
-    const PrefixPlace& below = lower.place;
+    const PrefixSum& below = lower.place;
     PrefixReach reach;
     const PrefixRule shared = rule(problem);
     if (shared.cap > 0) {

@@ -22,12 +22,12 @@ constexpr uint64_t lane_mask = (uint64_t{1} << lane_bits) - 1;
 struct Search {
     int64_t wanted_count = -1; // >= 0: the point with so many before it, else the crossing point
     Wide low = 0, high = 0;
-    PrefixPlace below, inside;
+    PrefixSum below, inside;
     bool behind = false; // the border is behind the one point inside
 
     bool open() const { return inside.count > 1 && low < high; }
     Wide border() const { return behind ? high + 1 : low; }
-    PrefixPlace before() const { return behind ? below + inside : below; }
+    PrefixSum before() const { return behind ? below + inside : below; }
 };
 
 /// This rank's points in order, and sums over them.
@@ -44,7 +44,7 @@ class Sorted {
     }
     const std::vector<Wide>& places() const { return places_; }
     /// What lies before a place.
-    PrefixPlace before(Wide place) const {
+    PrefixSum before(Wide place) const {
         const auto k = std::lower_bound(places_.begin(), places_.end(), place) - places_.begin();
         return {sums_[static_cast<size_t>(k)], k};
     }
@@ -74,7 +74,7 @@ class BorderSearch {
     void add_up(const Sorted& sorted);
     void narrow();
     void settle();
-    bool reached(size_t q, const PrefixPlace& end) const {
+    bool reached(size_t q, const PrefixSum& end) const {
         const int64_t wanted = searches_[q].wanted_count;
         return wanted >= 0 ? end.count > wanted
                            : end.count > 0 && end.weight * static_cast<Wide>(rule_.parts) >= rule_.weight * q;
@@ -109,7 +109,7 @@ void BorderSearch::add_up(const Sorted& sorted) {
     uint64_t* out = sums_.data();
     for (const size_t q : open_)
         for (int64_t d = 1; d <= dividers_; ++d, out += 1 + lanes) {
-            const PrefixPlace before = sorted.before(std::min(divider(searches_[q], d), searches_[q].high));
+            const PrefixSum before = sorted.before(std::min(divider(searches_[q], d), searches_[q].high));
             out[0] = static_cast<uint64_t>(before.count);
             for (int lane = 0; lane < lanes; ++lane)
                 out[1 + lane] = static_cast<uint64_t>(before.weight >> (lane * lane_bits)) & lane_mask;
@@ -122,11 +122,11 @@ void BorderSearch::narrow() {
     for (const size_t q : open_) {
         Search& search = searches_[q];
         const Wide high = search.high;
-        PrefixPlace end = search.below + search.inside, begin = search.below;
+        PrefixSum end = search.below + search.inside, begin = search.below;
         Wide first = search.low, last = high;
         bool found = false;
         for (int64_t d = 1; d <= dividers_; ++d, in += 1 + lanes) {
-            PrefixPlace before{0, static_cast<int64_t>(in[0])};
+            PrefixSum before{0, static_cast<int64_t>(in[0])};
             for (int lane = 0; lane < lanes; ++lane)
                 before.weight += static_cast<Wide>(in[1 + lane]) << (lane * lane_bits);
             const Wide at = std::min(divider(search, d), high);
@@ -193,10 +193,9 @@ bool BorderSearch::hold_cap(Wide last_place) {
 void heaviest_part(const std::vector<Search>& searches, const PrefixRule& rule, double& count,
                    double& weight) {
     count = weight = 0;
-    PrefixPlace begin;
+    PrefixSum begin;
     for (size_t q = 1; q <= searches.size(); ++q) {
-        const PrefixPlace end =
-            q < searches.size() ? searches[q].before() : PrefixPlace{rule.weight, rule.count};
+        const PrefixSum end = q < searches.size() ? searches[q].before() : PrefixSum{rule.weight, rule.count};
         count = std::max(count, static_cast<double>(end.count - begin.count));
         weight = std::max(weight, to_double(end.weight - begin.weight));
         begin = end;

@@ -28,10 +28,10 @@ struct PrefixRule {
 };
 
 /// Where a walk along the sequence stands. Adds up over ranks.
-struct PrefixPlace {
+struct PrefixSum {
     Wide weight = 0;
     int64_t count = 0;
-    friend PrefixPlace operator+(const PrefixPlace& a, const PrefixPlace& b) {
+    friend PrefixSum operator+(const PrefixSum& a, const PrefixSum& b) {
         return {a.weight + b.weight, a.count + b.count};
     }
 };
@@ -46,7 +46,7 @@ struct PrefixReach {
 
 class PrefixWalk {
   public:
-    PrefixWalk(const PrefixRule& rule, const PrefixPlace& place, PrefixReach reach = {})
+    PrefixWalk(const PrefixRule& rule, const PrefixSum& place, PrefixReach reach = {})
         : rule_(rule), place_(place), reach_(reach) {}
 
     /// The part of the next point.
@@ -67,12 +67,12 @@ class PrefixWalk {
         ++place_.count;
         return static_cast<int32_t>(part);
     }
-    const PrefixPlace& place() const { return place_; }
+    const PrefixSum& place() const { return place_; }
     PrefixReach reach() const { return reach_; }
 
   private:
     const PrefixRule& rule_;
-    PrefixPlace place_;
+    PrefixSum place_;
     PrefixReach reach_;
     int64_t plain_ = 0;
     Wide next_part_at_ = 0; // in units of twice the weight times parts
@@ -81,7 +81,7 @@ class PrefixWalk {
 /// The runs of equal parts along the sequence, piece by piece; combines over ranks in their order.
 struct PrefixRun {
     int32_t first_part = -1, last_part = -1; // -1: no points
-    PrefixPlace begin;                       // of the run of last_part
+    PrefixSum begin;                         // of the run of last_part
     friend PrefixRun operator+(const PrefixRun& a, const PrefixRun& b) {
         if (a.last_part < 0 || b.last_part < 0)
             return a.last_part < 0 ? b : a;

@@ -43,7 +43,7 @@ struct PrefixStrategy::State {
     PrefixRule rule(const Problem& problem) const;
     /// Owners of n items that are sorted, from `place` on; their splitters; the heaviest runs. key_below: the last
     /// key before them, NULL for none.
-    void walk(const Problem& problem, const KeyItem* items, int64_t n, const PrefixPlace& place,
+    void walk(const Problem& problem, const KeyItem* items, int64_t n, const PrefixSum& place,
               PrefixReach reach, const uint64_t* key_below);
     /// The heaviest of the parts that end or are on this rank; begin: of the run that lower ranks end with.
     void weigh_runs(const PrefixRun& below);
@@ -65,7 +65,7 @@ struct PrefixStrategy::State {
 
     struct Run {
         int32_t part;
-        PrefixPlace begin, end;
+        PrefixSum begin, end;
     };
     std::vector<Run> runs;
     std::vector<Splitter> splitters;

@@ -66,7 +66,7 @@ class Search {
     uint64_t* sums_;
     int lanes_;            // of a weight
     bool isolate_ = false; // bins also add up images and ids: what a bin with one point then tells outright
-    Ruler ruler_;
+    Binning binning_;
 
     bool all_ = true;   // every point is a candidate still
     int64_t local_;     // candidates here
@@ -93,9 +93,9 @@ Search<AnyItem>::Search(comm::Communicator& group, const AnyItem* items, int64_t
       local_(n), n_(n), global_(question.goal.count) {
     const int bins = bins_for(global_);
     if constexpr (std::is_same_v<AnyItem, Item>)
-        ruler_ = Ruler::between(question.lower, question.upper, question.axis, bins);
+        binning_ = Binning::between(question.lower, question.upper, question.axis, bins);
     else
-        ruler_ = Ruler::whole(Ruler::Scale::image, question.first_key, question.last_key, 0, bins);
+        binning_ = Binning::whole(Binning::Scale::image, question.first_key, question.last_key, 0, bins);
 }
 
 /// Bins for so many points, and whether they isolate: with few points a bin, one more round at most ends it.
@@ -110,14 +110,14 @@ int Search<AnyItem>::bins_for(int64_t points) {
 /// Counts and weights of the local candidates by bin, then of all.
 template <typename AnyItem>
 void Search<AnyItem>::bin() {
-    const int bins = ruler_.bins, words = 1 + lanes_ + (isolate_ ? isolation : 0);
+    const int bins = binning_.bins, words = 1 + lanes_ + (isolate_ ? isolation : 0);
     std::fill(sums_ + header, sums_ + header + words * bins, 0);
     uint64_t* count = sums_ + header;
     uint64_t* weight = count + bins;
     uint64_t* place = weight + lanes_ * bins;
     for (int64_t i = 0; i < local_; ++i) {
         const AnyItem& item = candidate(i);
-        const int b = ruler_(item);
+        const int b = binning_(item);
         ++count[b];
         if (lanes_ == 1)
             weight[b] += item.weight;
@@ -140,7 +140,7 @@ Wide Search<AnyItem>::weight_of_bin(int b) const {
         return count[b];
     Wide weight = 0;
     for (int lane = lanes_; lane > 0; --lane)
-        weight = (weight << lane_bits) + count[lane * ruler_.bins + b];
+        weight = (weight << lane_bits) + count[lane * binning_.bins + b];
     return weight;
 }
 
@@ -152,7 +152,7 @@ void Search<AnyItem>::choose() {
     for (chosen_ = 0;; ++chosen_) {
         inside_ = static_cast<int64_t>(sums_[header + chosen_]);
         inside_weight_ = weight_of_bin(chosen_);
-        const bool last = chosen_ + 1 == ruler_.bins;
+        const bool last = chosen_ + 1 == binning_.bins;
         if (last || (inside_ > 0 && question_.goal.past(before_ + inside_, before_weight_ + inside_weight_)))
             return;
         before_ += inside_;
@@ -174,7 +174,7 @@ bool Search<AnyItem>::accept(GroupAnswer& answer) const {
         return false;
     const bool upper =
         at_upper && (!at_lower || goal.error(after, after_weight) < goal.error(before_, before_weight_));
-    answer.border = ruler_.border(upper ? chosen_ + 1 : chosen_);
+    answer.border = binning_.border(upper ? chosen_ + 1 : chosen_);
     answer.count = upper ? after : before_;
     answer.weight = upper ? after_weight : before_weight_;
     return true;
@@ -186,7 +186,7 @@ void Search<AnyItem>::narrow() {
     int64_t kept = 0;
     for (int64_t i = 0; i < local_; ++i) {
         const int32_t index = all_ ? static_cast<int32_t>(i) : candidates_[i];
-        if (ruler_(items_[index]) == chosen_)
+        if (binning_(items_[index]) == chosen_)
             candidates_[kept++] = index;
     }
     backend::count_work(local_);
@@ -197,7 +197,7 @@ void Search<AnyItem>::narrow() {
     below_weight_ = before_weight_;
 }
 
-/// Sets the ruler to the exact range of the candidates: their coordinates, or ids when those are all one.
+/// Sets the binning to the exact range of the candidates: their coordinates, or ids when those are all one.
 /// False: not even the ids tell them apart.
 template <typename AnyItem>
 bool Search<AnyItem>::ask_range() {
@@ -217,7 +217,7 @@ bool Search<AnyItem>::ask_range() {
     if (!in_heap_) {
         range_of([&](const AnyItem& item) { return item.image(question_.axis); }, low, high);
         if (low < high) {
-            ruler_ = Ruler::whole(Ruler::Scale::image, low, high, question_.axis, bins_for(global_));
+            binning_ = Binning::whole(Binning::Scale::image, low, high, question_.axis, bins_for(global_));
             return true;
         }
         in_heap_ = true;
@@ -226,7 +226,7 @@ bool Search<AnyItem>::ask_range() {
         heap_end_ = below_ + global_;
     }
     range_of([](const AnyItem& item) { return ordered_id(item.id); }, low, high);
-    ruler_ = Ruler::whole(Ruler::Scale::id, low, high, question_.axis, bins_for(global_));
+    binning_ = Binning::whole(Binning::Scale::id, low, high, question_.axis, bins_for(global_));
     return low < high;
 }
 
@@ -293,9 +293,9 @@ GroupAnswer Search<AnyItem>::collect() {
 /// The chosen bin has one point: the sums are its place.
 template <typename AnyItem>
 GroupAnswer Search<AnyItem>::isolated() {
-    const uint64_t* place = sums_ + header + (1 + lanes_) * ruler_.bins + chosen_;
+    const uint64_t* place = sums_ + header + (1 + lanes_) * binning_.bins + chosen_;
     std::vector<Near> near{
-        {place[0], static_cast<int64_t>(place[ruler_.bins]), static_cast<uint64_t>(inside_weight_)}};
+        {place[0], static_cast<int64_t>(place[binning_.bins]), static_cast<uint64_t>(inside_weight_)}};
     below_ = before_;
     below_weight_ = before_weight_;
     global_ = 1;
@@ -323,7 +323,7 @@ GroupAnswer Search<AnyItem>::cut_beside_heap() const {
     const Wide after_weight = below_weight_ + inside_weight_;
     const bool left =
         after <= goal.most && goal.error(after, after_weight) < goal.error(below_, below_weight_);
-    const int64_t id = from_ordered_id(ruler_.low);
+    const int64_t id = from_ordered_id(binning_.low);
     GroupAnswer answer;
     answer.border = {heap_image_, left ? id + 1 : id};
     answer.count = left ? after : below_;
@@ -355,9 +355,9 @@ GroupAnswer Search<AnyItem>::run(bool failed, bool crowded) {
         narrow();
         if (global_ <= question_.few)
             break;
-        const bool finest = ruler_.scale != Ruler::Scale::linear && ruler_.shift == 0;
+        const bool finest = binning_.scale != Binning::Scale::linear && binning_.shift == 0;
         if (narrower && !finest)
-            ruler_ = ruler_.inside(chosen_, bins_for(global_));
+            binning_ = binning_.inside(chosen_, bins_for(global_));
         else if (!ask_range())
             return cut_beside_heap();
     }

@@ -53,7 +53,7 @@ Partners partners_of(int rank, const Halves& halves) {
 }
 
 template <typename AnyItem>
-void Passage<AnyItem>::start() {
+void ItemRoutes<AnyItem>::start() {
     stages_.clear();
     peers_.clear();
     sides_.clear();
@@ -61,8 +61,8 @@ void Passage<AnyItem>::start() {
 
 /// Notes who leaves, and moves those to outgoing_. Allocates before it touches anything.
 template <typename AnyItem>
-void Passage<AnyItem>::part(int axis, const Border& border, bool left, core::Buffer<AnyItem>& items,
-                            Stage& stage) {
+void ItemRoutes<AnyItem>::part(int axis, const Border& border, bool left, core::Buffer<AnyItem>& items,
+                               Stage& stage) {
     stage.first_word = sides_.size();
     sides_.resize_keep(stage.first_word + divide_up(items.size(), 64));
     uint64_t* bits = sides_.data() + stage.first_word;
@@ -85,8 +85,9 @@ void Passage<AnyItem>::part(int axis, const Border& border, bool left, core::Buf
 }
 
 template <typename AnyItem>
-void Passage<AnyItem>::halve(comm::Communicator& comm, const Halves& halves, int axis, const Border& border,
-                             core::Buffer<AnyItem>& items, std::exception_ptr& error, bool& lost) {
+void ItemRoutes<AnyItem>::halve(comm::Communicator& comm, const Halves& halves, int axis,
+                                const Border& border, core::Buffer<AnyItem>& items, std::exception_ptr& error,
+                                bool& lost) {
     const Partners partners = partners_of(comm.rank(), halves);
     Stage stage{0, 0, 0, peers_.size(), peers_.size() + static_cast<size_t>(partners.count)};
     if (!error) {
@@ -110,8 +111,8 @@ void Passage<AnyItem>::halve(comm::Communicator& comm, const Halves& halves, int
 
 /// Headers, then leave to send where the room announced does not do, then the items.
 template <typename AnyItem>
-void Passage<AnyItem>::swap(comm::Communicator& comm, const Stage& stage, core::Buffer<AnyItem>& items,
-                            std::exception_ptr& error, bool& lost) {
+void ItemRoutes<AnyItem>::swap(comm::Communicator& comm, const Stage& stage, core::Buffer<AnyItem>& items,
+                               std::exception_ptr& error, bool& lost) {
     const size_t count = stage.last_peer - stage.first_peer;
     Peer* peers = peers_.data() + stage.first_peer;
     std::vector<Header> mine(count), theirs(count);
@@ -166,8 +167,8 @@ void Passage<AnyItem>::swap(comm::Communicator& comm, const Stage& stage, core::
 }
 
 template <typename AnyItem>
-void Passage<AnyItem>::spread(comm::Communicator& group, int first, int64_t count,
-                              core::Buffer<AnyItem>& items, std::exception_ptr& error, bool& lost) {
+void ItemRoutes<AnyItem>::spread(comm::Communicator& group, int first, int64_t count,
+                                 core::Buffer<AnyItem>& items, std::exception_ptr& error, bool& lost) {
     const int64_t share = divide_up(count, group.size());
     const int64_t surplus = std::max<int64_t>(0, items.size() - share);
     const int64_t begin = comm::exclusive_scan(group, surplus);
@@ -230,8 +231,8 @@ void Passage<AnyItem>::spread(comm::Communicator& group, int first, int64_t coun
 
 /// Receives the stage's items behind those that stay, sends outgoing_.
 template <typename AnyItem>
-void Passage<AnyItem>::send_items(comm::Communicator& group, int first, const Stage& stage,
-                                  core::Buffer<AnyItem>& items) {
+void ItemRoutes<AnyItem>::send_items(comm::Communicator& group, int first, const Stage& stage,
+                                     core::Buffer<AnyItem>& items) {
     const AnyItem* from = outgoing_.data();
     AnyItem* to = items.data() + stage.kept;
     const int64_t size = sizeof(AnyItem);
@@ -249,7 +250,7 @@ void Passage<AnyItem>::send_items(comm::Communicator& group, int first, const St
 }
 
 template <typename AnyItem>
-void Passage<AnyItem>::reserve_back(int64_t items_now) {
+void ItemRoutes<AnyItem>::reserve_back(int64_t items_now) {
     int64_t most = items_now, travelling = 0;
     for (const Stage& stage : stages_) {
         int64_t sent = 0, received = 0;
@@ -263,7 +264,7 @@ void Passage<AnyItem>::reserve_back(int64_t items_now) {
 }
 
 template <typename AnyItem>
-const int32_t* Passage<AnyItem>::back(comm::Communicator& comm, const int32_t* answers, int64_t n) {
+const int32_t* ItemRoutes<AnyItem>::back(comm::Communicator& comm, const int32_t* answers, int64_t n) {
     if (n > 0)
         std::memcpy(answers_.data(), answers, static_cast<size_t>(n) * sizeof(int32_t));
     for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage)
@@ -273,7 +274,7 @@ const int32_t* Passage<AnyItem>::back(comm::Communicator& comm, const int32_t* a
 
 /// Answers of received items go back, those of the items that left arrive and find their places.
 template <typename AnyItem>
-void Passage<AnyItem>::undo(comm::Communicator& comm, const Stage& stage) {
+void ItemRoutes<AnyItem>::undo(comm::Communicator& comm, const Stage& stage) {
     const int64_t size = sizeof(int32_t);
     const int32_t* from = answers_.data() + stage.kept;
     int32_t* to = returning_.data();
@@ -296,7 +297,7 @@ void Passage<AnyItem>::undo(comm::Communicator& comm, const Stage& stage) {
     backend::count_work(stage.items);
 }
 
-template class Passage<Item>;
-template class Passage<KeyItem>;
+template class ItemRoutes<Item>;
+template class ItemRoutes<KeyItem>;
 
 } // namespace graft::decompose

@@ -2,7 +2,7 @@
 // The way of items through the halvings of their groups, and of the answers back.
 //
 // At each halving a rank of one half and one or two of the other give each other what belongs to the other
-// side (liu2022, phase 5): pairs that everybody can work out, so nobody has to be asked. The passage
+// side (liu2022, phase 5): pairs that everybody can work out, so nobody has to be asked. This object
 // remembers one bit per item and level and the counts of each pair; answers travel the same pairs backwards
 // and need no address. Data of this room's own: O(items log P) bits and O(log P) counts.
 //
@@ -34,9 +34,9 @@ Partners partners_of(int rank, const Halves& halves);
 
 /// For Item and KeyItem.
 template <typename AnyItem>
-class Passage {
+class ItemRoutes {
   public:
-    explicit Passage(core::Memory& memory)
+    explicit ItemRoutes(core::Memory& memory)
         : outgoing_(memory, "points to exchange"), sides_(memory, "sides of points"),
           answers_(memory, "owners on their way"), returning_(memory, "owners to exchange") {}
 

@@ -20,7 +20,7 @@ template <typename AnyItem>
 void RankGroup<AnyItem>::start(comm::Communicator& whole, int64_t count) {
     whole_ = comm_ = &whole;
     groups_.clear();
-    passage_.start();
+    routes_.start();
     first_ = 0;
     ranks_ = whole.size();
     count_ = count;
@@ -66,13 +66,13 @@ bool RankGroup<AnyItem>::halve(const GroupQuestion& question, int left_ranks, Gr
     if (stopped_)
         return false;
     if (answer.crowded) {
-        passage_.spread(*comm_, first_, count_, items_, error_, lost_);
+        routes_.spread(*comm_, first_, count_, items_, error_, lost_);
         spread_ = true;
         stopped_ = lost_; // on all ranks alike
         return false;
     }
     const Halves halves{first_, left_ranks, ranks_ - left_ranks};
-    passage_.halve(*whole_, halves, question.axis, answer.border, items_, error_, lost_);
+    routes_.halve(*whole_, halves, question.axis, answer.border, items_, error_, lost_);
     in_right = whole_->rank() >= first_ + left_ranks;
     enter(in_right, left_ranks, answer);
     return true;

@@ -26,7 +26,7 @@ template <typename AnyItem>
 class RankGroup {
   public:
     explicit RankGroup(core::Memory& memory)
-        : cut_(memory), passage_(memory), items_(memory, "points on their way") {}
+        : cut_(memory), routes_(memory), items_(memory, "points on their way") {}
 
     /// Not collective: room for n points here, for a group of `count` points on `ranks` ranks, and for the
     /// bins. items() has n undefined points then. Throws Error(memory).
@@ -54,16 +54,16 @@ class RankGroup {
     /// messages of the whole, and are counted there.
     comm::Traffic leave();
 
-    /// See Passage.
-    void reserve_back() { passage_.reserve_back(items_.size()); }
-    const int32_t* back(const int32_t* answers) { return passage_.back(*whole_, answers, items_.size()); }
+    /// See ItemRoutes.
+    void reserve_back() { routes_.reserve_back(items_.size()); }
+    const int32_t* back(const int32_t* answers) { return routes_.back(*whole_, answers, items_.size()); }
 
   private:
     int64_t most_here() const { return 2 * (count_ / ranks_) + 64; }
     void enter(bool right, int left_ranks, const GroupAnswer& answer);
 
     GroupCut<AnyItem> cut_;
-    Passage<AnyItem> passage_;
+    ItemRoutes<AnyItem> routes_;
     core::Buffer<AnyItem> items_;
     comm::Communicator* whole_ = nullptr;
     comm::Communicator* comm_ = nullptr;

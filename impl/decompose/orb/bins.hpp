@@ -12,7 +12,7 @@
 
 namespace graft::decompose {
 
-struct Ruler {
+struct Binning {
     enum class Scale { linear, image, id };
 
     Scale scale = Scale::linear;
@@ -22,33 +22,33 @@ struct Ruler {
     int shift = 0;
 
     /// Even in the coordinate, or in its image where doubles are too coarse for that.
-    static Ruler between(double lower, double upper, int axis, int bins) {
+    static Binning between(double lower, double upper, int axis, int bins) {
         const double range = upper - lower;
         const double size = std::max(std::fabs(lower), std::fabs(upper));
         if (!std::isfinite(range) || !(range > std::max(size * 0x1p-30, 1e-290)))
             return whole(Scale::image, ordered_image(lower), ordered_image(upper), axis, bins);
-        Ruler ruler;
-        ruler.axis = axis;
-        ruler.bins = bins;
-        ruler.lower = lower;
-        ruler.upper = upper;
-        ruler.bins_per_length = bins / range;
-        return ruler;
+        Binning binning;
+        binning.axis = axis;
+        binning.bins = bins;
+        binning.lower = lower;
+        binning.upper = upper;
+        binning.bins_per_length = bins / range;
+        return binning;
     }
     /// Even in integers low <= high; bins that are empty are not made.
-    static Ruler whole(Scale scale, uint64_t low, uint64_t high, int axis, int bins) {
-        Ruler ruler;
-        ruler.scale = scale;
-        ruler.axis = axis;
-        ruler.bins = static_cast<int>(std::bit_floor(static_cast<unsigned>(bins)));
-        ruler.low = low;
-        ruler.high = std::max(low, high);
-        const int bits = static_cast<int>(std::bit_width(ruler.high - low));
-        ruler.shift = std::max(0, bits - std::countr_zero(static_cast<unsigned>(ruler.bins)));
-        return ruler;
+    static Binning whole(Scale scale, uint64_t low, uint64_t high, int axis, int bins) {
+        Binning binning;
+        binning.scale = scale;
+        binning.axis = axis;
+        binning.bins = static_cast<int>(std::bit_floor(static_cast<unsigned>(bins)));
+        binning.low = low;
+        binning.high = std::max(low, high);
+        const int bits = static_cast<int>(std::bit_width(binning.high - low));
+        binning.shift = std::max(0, bits - std::countr_zero(static_cast<unsigned>(binning.bins)));
+        return binning;
     }
     /// The same for one bin of this one.
-    Ruler inside(int bin, int bins_wanted) const {
+    Binning inside(int bin, int bins_wanted) const {
         if (scale == Scale::linear)
             return between(std::max(lower, lower + bin / bins_per_length),
                            std::min(upper, lower + (bin + 1) / bins_per_length), axis, bins_wanted);

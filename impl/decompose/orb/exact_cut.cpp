@@ -17,7 +17,7 @@ bool in_order(const Candidate& a, const Candidate& b) {
 }
 
 /// Points of one coordinate that are not all among the candidates: where they begin and end in the order.
-struct Heap {
+struct EqualPoints {
     bool known = false;
     int64_t begin = 0, end = 0;
     uint64_t next_id = 0; // of the heap's point after the candidates, when there is one
@@ -78,7 +78,7 @@ uint64_t next_in_heap(comm::Communicator* comm, const Candidate* begin, const Ca
 
 /// Narrows a search with many candidates; returns the new end of those of this rank.
 Candidate* thin_out(comm::Communicator* comm, int64_t few, Candidate* begin, Candidate* end, Search& search,
-                    Heap& heap) {
+                    EqualPoints& heap) {
     const Candidate* heap_end = end;
     for (uint64_t Candidate::*value : {&Candidate::image, &Candidate::id}) {
         Window window = window_of(comm, begin, end, value);
@@ -139,7 +139,7 @@ std::vector<Candidate> gather(comm::Communicator& comm, const std::exception_ptr
 }
 
 /// Finds the crossing point among all candidates of a search, sorted. False: two of them are equal.
-bool decide(const Candidate* begin, const Candidate* end, const Heap& heap, Search& search) {
+bool decide(const Candidate* begin, const Candidate* end, const EqualPoints& heap, Search& search) {
     search.stage = Stage::found;
     Amount before = search.base;
     for (const Candidate* c = begin; c != end; ++c) {
@@ -150,7 +150,7 @@ bool decide(const Candidate* begin, const Candidate* end, const Heap& heap, Sear
             before = after;
             continue;
         }
-        const Place place{from_ordered_image(c->image), from_ordered_id(c->id)};
+        const AxisPosition place{from_ordered_image(c->image), from_ordered_id(c->id)};
         if (search.goal.takes(after.count, before.weight, after.weight)) {
             const bool listed = c + 1 != end && c[1].image == c->image;
             if (!listed && !(heap.known && after.count < heap.end))
@@ -172,7 +172,7 @@ bool decide(const Candidate* begin, const Candidate* end, const Heap& heap, Sear
 
 void decide_exactly(comm::Communicator* comm, int64_t few, const std::exception_ptr& error,
                     core::Buffer<Candidate>& mine, std::vector<Search>& searches) {
-    std::vector<Heap> heaps(searches.size());
+    std::vector<EqualPoints> heaps(searches.size());
     Candidate *read = mine.begin(), *kept = read;
     int64_t total = 0;
     for (size_t slot = 0; slot < searches.size(); ++slot) {

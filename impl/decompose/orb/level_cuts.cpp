@@ -27,7 +27,7 @@ uint64_t pack(uint32_t key, float share) {
     return uint64_t{key} << 32 | std::bit_cast<uint32_t>(share);
 }
 
-void add(Tally& to, const Tally& from) {
+void add(RecordSum& to, const RecordSum& from) {
     std::atomic_ref<uint64_t>(to.count).fetch_add(from.count, std::memory_order_relaxed);
     std::atomic_ref<uint64_t>(to.low).fetch_add(from.low, std::memory_order_relaxed);
     std::atomic_ref<uint64_t>(to.high).fetch_add(from.high, std::memory_order_relaxed);
@@ -35,12 +35,12 @@ void add(Tally& to, const Tally& from) {
 
 } // namespace
 
-void LevelLoop::find_cuts(Ground& ground, const backend::Executor& executor, comm::Communicator* comm) {
+void LevelLoop::find_cuts(OrbRun& orb, const backend::Executor& executor, comm::Communicator* comm) {
     for (Search& search : searches_) {
         if (search.goal.count == 0) {
-            search.cut = middle_cut(ground.cells[static_cast<size_t>(search.cell)], search.axis);
+            search.cut = middle_cut(orb.cells[static_cast<size_t>(search.cell)], search.axis);
             search.stage = Stage::found;
-        } else if (search.low == search.high || search.inside.count <= ground.settings.few) {
+        } else if (search.low == search.high || search.inside.count <= orb.settings.few) {
             search.stage = Stage::few;
         }
     }
@@ -55,47 +55,47 @@ void LevelLoop::find_cuts(Ground& ground, const backend::Executor& executor, com
         for (const Search& search : searches_)
             load_ += search.stage == Stage::search ? search.span_count : 0;
         load_ /= comm != nullptr ? comm->size() : 1;
-        take_samples(ground, comm);
-        plan_passes(ground, executor);
-        sweep(ground, executor);
-        reduce(ground, comm);
-        draw_conclusions(ground);
+        take_samples(orb, comm);
+        plan_passes(orb, executor);
+        sweep(orb, executor);
+        reduce(orb, comm);
+        draw_conclusions(orb);
     }
-    collect_few(ground, executor);
-    make_candidates(ground, comm);
-    decide_exactly(comm, ground.settings.few, ground.device != nullptr ? ground.device->error() : nullptr,
-                   candidates_, searches_);
+    collect_few(orb, executor);
+    make_candidates(orb, comm);
+    decide_exactly(comm, orb.settings.few, orb.device != nullptr ? orb.device->error() : nullptr, candidates_,
+                   searches_);
     for (const Search& search : searches_) {
         statistics_.rounds += search.rounds;
         ++statistics_.cuts;
     }
 }
 
-void LevelLoop::sample_cell(const Ground& ground, const Search& search, int64_t wanted, uint64_t* out) {
+void LevelLoop::sample_cell(const OrbRun& orb, const Search& search, int64_t wanted, uint64_t* out) {
     const Segment& first = segments_[static_cast<size_t>(search.first_segment)];
     const Segment& last = segments_[static_cast<size_t>(search.first_segment + search.segments - 1)];
     const int64_t count = last.begin + last.full - first.begin, size = std::min(wanted, count);
-    const Shelf shelf = ground.shelf[side_] + first.begin;
-    const bool weigh = shelf.weighted() && !search.goal.by_count;
+    const RecordArrays arrays = orb.arrays[side_] + first.begin;
+    const bool weigh = arrays.weighted() && !search.goal.by_count;
     const float stands_for =
         size > 0 ? static_cast<float>(static_cast<double>(count) / static_cast<double>(size)) : 0;
     int64_t kept = 0;
     for (int64_t i = 0; i < size; ++i) {
         const int64_t at = (2 * i + 1) * count / (2 * size);
-        const uint32_t key = shelf.key[search.axis][at];
+        const uint32_t key = arrays.key[search.axis][at];
         if (key < search.low || key > search.high)
             continue;
-        const float weight = weigh ? static_cast<float>(shelf.weight_of(at)) : 1.0F;
+        const float weight = weigh ? static_cast<float>(arrays.weight_of(at)) : 1.0F;
         out[kept++] = pack(key, weight * stands_for);
     }
     std::fill(out + kept, out + wanted, no_sample);
 }
 
-void LevelLoop::take_samples(const Ground& ground, comm::Communicator* comm) {
+void LevelLoop::take_samples(const OrbRun& orb, comm::Communicator* comm) {
     sampled_.clear();
     int64_t wanted = 0;
     for (size_t slot = 0; slot < searches_.size(); ++slot)
-        if (searches_[slot].stage == Stage::search && wants_sample(ground.settings, searches_[slot])) {
+        if (searches_[slot].stage == Stage::search && wants_sample(orb.settings, searches_[slot])) {
             sampled_.push_back(static_cast<int32_t>(slot));
             wanted = std::max(wanted, sample_size(searches_[slot].inside.count));
         }
@@ -112,10 +112,10 @@ void LevelLoop::take_samples(const Ground& ground, comm::Communicator* comm) {
     }
     sample_size_ = each;
     sample_.resize(static_cast<size_t>(cells * each));
-    if (ground.device != nullptr)
-        sample_on_device(ground);
-    for (int64_t i = 0; ground.device == nullptr && i < cells; ++i)
-        sample_cell(ground, searches_[static_cast<size_t>(sampled_[static_cast<size_t>(i)])], each,
+    if (orb.device != nullptr)
+        sample_on_device(orb);
+    for (int64_t i = 0; orb.device == nullptr && i < cells; ++i)
+        sample_cell(orb, searches_[static_cast<size_t>(sampled_[static_cast<size_t>(i)])], each,
                     sample_.data() + i * each);
     if (comm == nullptr) {
         samples_.swap(sample_);
@@ -136,8 +136,8 @@ void LevelLoop::unpack_samples(size_t which, std::vector<SamplePoint>& points) c
 }
 
 /// Sorting up to 2^20 sampled points is what takes time here: cells are shared out to the threads.
-void LevelLoop::plan_passes(const Ground& ground, const backend::Executor& executor) {
-    FinderSettings settings = ground.settings;
+void LevelLoop::plan_passes(const OrbRun& orb, const backend::Executor& executor) {
+    FinderSettings settings = orb.settings;
     planned_.clear();
     size_t next = 0;
     for (size_t slot = 0; slot < searches_.size(); ++slot) {
@@ -167,29 +167,29 @@ void LevelLoop::plan_passes(const Ground& ground, const backend::Executor& execu
         search.payload = payload;
         payload += search.bins + 1;
     }
-    counters_.assign(static_cast<size_t>(payload), Tally{});
+    counters_.assign(static_cast<size_t>(payload), RecordSum{});
 }
 
-void LevelLoop::sweep_segment(Ground& ground, Segment& segment, Search& search) {
+void LevelLoop::sweep_segment(OrbRun& orb, Segment& segment, Search& search) {
     const int axis = search.axis;
-    Shelf from = ground.shelf[side_] + segment.begin;
-    const Shelf list = ground.shelf[1 - side_] + segment.begin;
+    RecordArrays from = orb.arrays[side_] + segment.begin;
+    const RecordArrays list = orb.arrays[1 - side_] + segment.begin;
     if (search.listed)
         from = list;
     else
         from.index = nullptr; // a list has places in it, for indices
     const int64_t n = search.listed ? segment.count : segment.full;
-    std::vector<Tally> own;
-    Tally* counters = counters_.data() + search.payload;
+    std::vector<RecordSum> own;
+    RecordSum* counters = counters_.data() + search.payload;
     if (search.segments > 1) {
-        own.assign(static_cast<size_t>(search.bins) + 1, Tally{});
+        own.assign(static_cast<size_t>(search.bins) + 1, RecordSum{});
         counters = own.data();
     }
     if (search.bins == 0) {
-        counters[0] = tally_left(from, axis, n, search.first);
+        counters[0] = sum_left(from, axis, n, search.first);
     } else if (search.collect) {
         segment.count = collect(from, axis, n, search.first, search.last, list, counters[0]);
-        Tally none;
+        RecordSum none;
         add_to_histogram(list, axis, segment.count, search.first, search.last, search.shift, counters + 1,
                          none);
     } else {
@@ -200,36 +200,36 @@ void LevelLoop::sweep_segment(Ground& ground, Segment& segment, Search& search) 
             add(counters_[static_cast<size_t>(search.payload) + i], own[i]);
 }
 
-void LevelLoop::sweep(Ground& ground, const backend::Executor& executor) {
+void LevelLoop::sweep(OrbRun& orb, const backend::Executor& executor) {
     for (const int32_t i : active_) {
         const Segment& segment = segments_[static_cast<size_t>(i)];
         const Search& search = searches_[static_cast<size_t>(segment.slot)];
         statistics_.records_read += search.listed ? segment.count : segment.full;
     }
-    if (ground.device != nullptr) {
-        sweep_on_device(ground);
+    if (orb.device != nullptr) {
+        sweep_on_device(orb);
         return;
     }
     executor.for_each(
         static_cast<int64_t>(active_.size()),
         [&](int64_t i) {
             Segment& segment = segments_[static_cast<size_t>(active_[static_cast<size_t>(i)])];
-            sweep_segment(ground, segment, searches_[static_cast<size_t>(segment.slot)]);
+            sweep_segment(orb, segment, searches_[static_cast<size_t>(segment.slot)]);
         },
         1);
 }
 
-void LevelLoop::reduce(const Ground& ground, comm::Communicator* comm) {
+void LevelLoop::reduce(const OrbRun& orb, comm::Communicator* comm) {
     const size_t n = counters_.size();
-    const bool weigh = weighted(ground);
+    const bool weigh = weighted(orb);
     amounts_.resize(n);
     if (comm != nullptr) {
         // All weights together may fit one lane; else three of 42 bits.
-        const bool narrow = ground.problem.weight < (Wide{1} << 63);
+        const bool narrow = orb.problem.weight < (Wide{1} << 63);
         constexpr uint64_t mask = (uint64_t{1} << 42) - 1;
         const size_t lanes = !weigh ? 1 : narrow ? 2 : 4;
         lanes_.resize(lanes * n + 1);
-        lanes_[lanes * n] = ground.device != nullptr && ground.device->error() ? 1 : 0;
+        lanes_[lanes * n] = orb.device != nullptr && orb.device->error() ? 1 : 0;
         for (size_t i = 0; i < n; ++i) {
             uint64_t* out = lanes_.data() + lanes * i;
             const Wide weight = counters_[i].weight();
@@ -240,7 +240,7 @@ void LevelLoop::reduce(const Ground& ground, comm::Communicator* comm) {
         }
         comm->allreduce(lanes_.data(), static_cast<int64_t>(lanes_.size()), comm::Operation::sum);
         if (lanes_[lanes * n] > 0)
-            comm->agree(ground.device != nullptr ? ground.device->error() : nullptr);
+            comm->agree(orb.device != nullptr ? orb.device->error() : nullptr);
         for (size_t i = 0; i < n; ++i) {
             const uint64_t* in = lanes_.data() + lanes * i;
             amounts_[i] = {static_cast<int64_t>(in[0]), weigh ? 0 : static_cast<Wide>(in[0])};
@@ -254,11 +254,11 @@ void LevelLoop::reduce(const Ground& ground, comm::Communicator* comm) {
                        weigh ? counters_[i].weight() : static_cast<Wide>(counters_[i].count)};
 }
 
-void LevelLoop::draw_conclusions(const Ground& ground) {
-    const geometry::Box& box = ground.problem.box;
+void LevelLoop::draw_conclusions(const OrbRun& orb) {
+    const geometry::Box& box = orb.problem.box;
     for (Search& search : searches_)
         if (search.stage == Stage::search)
-            narrow(ground.settings, amounts_.data() + search.payload, ground.frame[search.axis],
+            narrow(orb.settings, amounts_.data() + search.payload, orb.frame[search.axis],
                    box.lower[search.axis], box.upper[search.axis], search);
 }
 

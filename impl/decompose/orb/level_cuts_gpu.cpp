@@ -26,7 +26,7 @@ RecordsCell LevelLoop::device_cell(const Segment& segment) const {
     return cell;
 }
 
-void LevelLoop::sample_on_device(const Ground& ground) {
+void LevelLoop::sample_on_device(const OrbRun& orb) {
     device_cells_.clear();
     for (const int32_t slot : sampled_) {
         const Search& search = searches_[static_cast<size_t>(slot)];
@@ -37,14 +37,14 @@ void LevelLoop::sample_on_device(const Ground& ground) {
         if (cell.room > 0)
             cell.stands_for =
                 static_cast<float>(static_cast<double>(cell.count) / static_cast<double>(cell.room));
-        cell.weigh = weighted(ground) && !search.goal.by_count ? 1 : 0;
+        cell.weigh = weighted(orb) && !search.goal.by_count ? 1 : 0;
         device_cells_.push_back(cell);
     }
     std::fill(sample_.begin(), sample_.end(), no_sample);
-    ground.device->sample(side_, device_cells_, sample_size_, sample_.data());
+    orb.device->sample(side_, device_cells_, sample_size_, sample_.data());
 }
 
-void LevelLoop::sweep_on_device(const Ground& ground) {
+void LevelLoop::sweep_on_device(const OrbRun& orb) {
     device_cells_.clear();
     for (const int32_t i : active_) {
         const Segment& segment = segments_[static_cast<size_t>(i)];
@@ -58,7 +58,7 @@ void LevelLoop::sweep_on_device(const Ground& ground) {
         cell.at = search.payload;
         device_cells_.push_back(cell);
     }
-    ground.device->sweep(side_, device_cells_, counters_);
+    orb.device->sweep(side_, device_cells_, counters_);
     for (const int32_t i : active_) {
         Segment& segment = segments_[static_cast<size_t>(i)];
         const Search& search = searches_[static_cast<size_t>(segment.slot)];
@@ -75,7 +75,7 @@ void LevelLoop::sweep_on_device(const Ground& ground) {
     }
 }
 
-void LevelLoop::find_few_on_device(const Ground& ground) {
+void LevelLoop::find_few_on_device(const OrbRun& orb) {
     device_cells_.clear();
     int64_t at = 0;
     for (const int32_t i : active_) {
@@ -89,20 +89,20 @@ void LevelLoop::find_few_on_device(const Ground& ground) {
         at += cell.room;
         device_cells_.push_back(cell);
     }
-    ground.device->find_few(side_, device_cells_, device_found_);
+    orb.device->find_few(side_, device_cells_, device_found_);
     for (size_t k = 0; k < active_.size(); ++k)
         segments_[static_cast<size_t>(active_[k])].count = device_found_[k];
 }
 
-void LevelLoop::split_on_device(const Ground& ground) {
+void LevelLoop::split_on_device(const OrbRun& orb) {
     device_cuts_.clear();
     for (const Segment& segment : segments_) {
         const Search& search = searches_[static_cast<size_t>(segment.slot)];
         const int32_t parts = search.goal.parts, left = search.goal.parts_left;
-        device_cuts_.push_back({segment.begin, segment.full, search.cut, cut_key(ground, search), search.axis,
+        device_cuts_.push_back({segment.begin, segment.full, search.cut, cut_key(orb, search), search.axis,
                                 left == 1 ? 1 : 0, parts - left == 1 ? 1 : 0});
     }
-    ground.device->split(side_, device_cuts_, device_found_);
+    orb.device->split(side_, device_cuts_, device_found_);
     for (size_t k = 0; k < segments_.size(); ++k) {
         segments_[k].left = device_found_[k];
         place_segments(searches_[static_cast<size_t>(segments_[k].slot)]);

@@ -5,8 +5,8 @@
 // It is written over a reducer: with a communicator the counters of every pass are summed over its ranks and
 // candidates are gathered; without one (a rank alone) the same code runs on this rank's points, and cells
 // that fit the cache are handed, each with the whole subtree under it, to one thread's own loop. Records of a
-// cell lie together, in the order of the host's indices; they move between two shelves, once a level. Over
-// ranks a rank's records may be on its GPU (level_cuts_gpu.cpp): the same passes over them, the same numbers.
+// cell lie together, in the order of the host's indices; they move between two sets of arrays, once a level.
+// Over ranks a rank's records may be on its GPU (level_cuts_gpu.cpp): the same passes over them, the same numbers.
 // Sources: rehmann2022 sections 3.2-3.6 and 5.4-5.6.
 #pragma once
 
@@ -22,16 +22,16 @@
 namespace graft::decompose {
 
 /// What all loops of one run share; each writes only what belongs to its own cells.
-struct Ground {
+struct OrbRun {
     const Problem& problem;
     KeyFrame frame[3];
-    Shelf shelf[2];
+    RecordArrays arrays[2];
     int32_t* order = nullptr;       // local indices by part, when all is done
     std::vector<Cell>& cells;       // heap
     std::vector<Amount>& parts;     // points of each part, over all ranks
     std::vector<int64_t>& part_end; // end of each part's run in `order`
     FinderSettings settings;
-    DeviceRecords* device = nullptr; // holds the records instead of the shelves
+    DeviceRecords* device = nullptr; // holds the records instead of the arrays
 
     const double* coordinate(int axis) const;
 };
@@ -39,7 +39,7 @@ struct Ground {
 /// A place in a sample without a point.
 inline constexpr uint64_t no_sample = 0xbf800000U; // share -1
 
-/// A cell that waits: its records are [begin, begin + count) of shelf[side].
+/// A cell that waits: its records are [begin, begin + count) in arrays[side].
 struct OpenCell {
     int32_t cell = 1;
     int side = 0;
@@ -62,7 +62,7 @@ class LevelLoop {
     /// Cuts the cells under `roots` down to parts. comm NULL: this rank alone. With a communicator
     /// collective, and all of `roots` are the same cells on all ranks. Cells of at most subtree_points points
     /// (0: none, as it must be over ranks) are not cut but added to `subtrees`.
-    void run(Ground& ground, const backend::Executor& executor, comm::Communicator* comm,
+    void run(OrbRun& orb, const backend::Executor& executor, comm::Communicator* comm,
              const std::vector<OpenCell>& roots, int64_t subtree_points, std::vector<OpenCell>& subtrees);
     const LoopStatistics& statistics() const { return statistics_; }
     void reset_statistics() { statistics_ = {}; }
@@ -70,7 +70,7 @@ class LevelLoop {
   private:
     struct Segment {
         int32_t slot;
-        int64_t begin, full, count; // count: of the list at `begin` of the other shelf
+        int64_t begin, full, count; // count: of the list at `begin` in the other arrays
         int64_t left;               // records that go left
         int64_t left_at, right_at;
         uint32_t from_first = 0, from_last = 0; // on a GPU: keys that its list stands for
@@ -81,32 +81,32 @@ class LevelLoop {
         int32_t slot, sample;
     };
 
-    void open_searches(Ground& ground, int64_t block);
-    void find_cuts(Ground& ground, const backend::Executor& executor, comm::Communicator* comm);
-    void take_samples(const Ground& ground, comm::Communicator* comm);
-    void sample_on_device(const Ground& ground);
-    void sweep_on_device(const Ground& ground);
-    void find_few_on_device(const Ground& ground);
-    void split_on_device(const Ground& ground);
+    void open_searches(OrbRun& orb, int64_t block);
+    void find_cuts(OrbRun& orb, const backend::Executor& executor, comm::Communicator* comm);
+    void take_samples(const OrbRun& orb, comm::Communicator* comm);
+    void sample_on_device(const OrbRun& orb);
+    void sweep_on_device(const OrbRun& orb);
+    void find_few_on_device(const OrbRun& orb);
+    void split_on_device(const OrbRun& orb);
     RecordsCell device_cell(const Segment& segment) const;
-    void sample_cell(const Ground& ground, const Search& search, int64_t wanted, uint64_t* out);
+    void sample_cell(const OrbRun& orb, const Search& search, int64_t wanted, uint64_t* out);
     void unpack_samples(size_t which, std::vector<SamplePoint>& points) const;
-    void plan_passes(const Ground& ground, const backend::Executor& executor);
-    void sweep(Ground& ground, const backend::Executor& executor);
-    void sweep_segment(Ground& ground, Segment& segment, Search& search);
-    void reduce(const Ground& ground, comm::Communicator* comm);
-    void draw_conclusions(const Ground& ground);
-    void collect_few(Ground& ground, const backend::Executor& executor);
-    void make_candidates(const Ground& ground, comm::Communicator* comm);
-    void write_candidates(const Ground& ground);
-    uint32_t cut_key(const Ground& ground, const Search& search) const;
-    void split(Ground& ground, const backend::Executor& executor);
-    void count_segment(const Ground& ground, Segment& segment);
+    void plan_passes(const OrbRun& orb, const backend::Executor& executor);
+    void sweep(OrbRun& orb, const backend::Executor& executor);
+    void sweep_segment(OrbRun& orb, Segment& segment, Search& search);
+    void reduce(const OrbRun& orb, comm::Communicator* comm);
+    void draw_conclusions(const OrbRun& orb);
+    void collect_few(OrbRun& orb, const backend::Executor& executor);
+    void make_candidates(const OrbRun& orb, comm::Communicator* comm);
+    void write_candidates(const OrbRun& orb);
+    uint32_t cut_key(const OrbRun& orb, const Search& search) const;
+    void split(OrbRun& orb, const backend::Executor& executor);
+    void count_segment(const OrbRun& orb, Segment& segment);
     void place_segments(const Search& search);
-    void move_segment(Ground& ground, const Segment& segment);
-    void open_children(Ground& ground, const std::vector<OpenCell>& parents);
+    void move_segment(OrbRun& orb, const Segment& segment);
+    void open_children(OrbRun& orb, const std::vector<OpenCell>& parents);
 
-    bool weighted(const Ground& ground) const { return !ground.problem.weights.unit(); }
+    bool weighted(const OrbRun& orb) const { return !orb.problem.weights.unit(); }
 
     int side_ = 0;
     std::vector<OpenCell> open_, children_;
@@ -119,7 +119,7 @@ class LevelLoop {
     std::vector<uint64_t> sample_, samples_;
     std::vector<std::vector<SamplePoint>> points_; // of each thread
     std::vector<Planned> planned_;
-    std::vector<Tally> counters_;
+    std::vector<RecordSum> counters_;
     std::vector<Amount> amounts_;
     std::vector<uint64_t> lanes_;
     core::Buffer<Candidate> candidates_;

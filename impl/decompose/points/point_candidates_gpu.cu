@@ -17,8 +17,8 @@ constexpr int threads = 256;
 constexpr int64_t staged_most = int64_t{1} << 17; // candidates that come along with their numbers
 
 __global__ void __launch_bounds__(threads)
-    write_candidates(DeviceQuestion<RecordsCell> question, DeviceShelf from, DeviceShelf list,
-                     DevicePlaces places, unsigned long long* found, Candidate* out) {
+    write_candidates(DeviceQuestion<RecordsCell> question, DeviceRecordArrays from, DeviceRecordArrays list,
+                     DeviceCoordinates places, unsigned long long* found, Candidate* out) {
     const auto block = static_cast<int32_t>(blockIdx.x);
     const int32_t number = question.find(block);
     const RecordsCell cell = question.cell[number];
@@ -63,7 +63,7 @@ void RecordsEngine::find_few(int side, const RecordsCell* cells, int64_t count, 
     GRAFT_CUDA(cudaMemsetAsync(answer.data(), 0, static_cast<size_t>(answer.size()) * 8, queue.stream()));
     if (blocks > 0) {
         write_candidates<<<static_cast<unsigned>(blocks), threads, 0, queue.stream()>>>(
-            asked, shelf(side), shelf(1 - side), places(),
+            asked, arrays(side), arrays(1 - side), places(),
             reinterpret_cast<unsigned long long*>(answer.data()),
             reinterpret_cast<Candidate*>(answer.data() + count));
         GRAFT_CUDA_LAUNCHED("write_candidates");
@@ -86,7 +86,7 @@ void RecordsEngine::fetch_few(const RecordsCell* cells, int64_t count, const int
         if (staged)
             std::copy_n(here + cells[c].at, found[c], out);
         else
-            copies.fetch(out, there + cells[c].at, found[c] * int64_t{sizeof(Candidate)});
+            transfer.fetch(out, there + cells[c].at, found[c] * int64_t{sizeof(Candidate)});
         out += found[c];
     }
 }

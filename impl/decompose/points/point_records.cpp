@@ -127,15 +127,15 @@ void RecordStore::resize(int64_t n, int dimension, bool weighted) {
     high_.resize(weighted ? n : 0);
 }
 
-Shelf RecordStore::shelf() {
-    Shelf shelf;
-    shelf.key[0] = x_.data();
-    shelf.key[1] = y_.data();
-    shelf.key[2] = dimension_ == 3 ? z_.data() : nullptr;
-    shelf.index = index_.data();
-    shelf.weight[0] = weighted_ ? low_.data() : nullptr;
-    shelf.weight[1] = weighted_ ? high_.data() : nullptr;
-    return shelf;
+RecordArrays RecordStore::arrays() {
+    RecordArrays arrays;
+    arrays.key[0] = x_.data();
+    arrays.key[1] = y_.data();
+    arrays.key[2] = dimension_ == 3 ? z_.data() : nullptr;
+    arrays.index = index_.data();
+    arrays.weight[0] = weighted_ ? low_.data() : nullptr;
+    arrays.weight[1] = weighted_ ? high_.data() : nullptr;
+    return arrays;
 }
 
 } // namespace graft::decompose

@@ -17,7 +17,7 @@ namespace graft::decompose {
 
 /// Pointers to the fields of a run of records. key[a] NULL: not wanted. A weight is kept as its low and its
 /// high half (vectors of 32-bit lanes are what all loops run on); NULL: every weight is 1.
-struct Shelf {
+struct RecordArrays {
     uint32_t* key[3] = {nullptr, nullptr, nullptr};
     int32_t* index = nullptr;
     uint32_t* weight[2] = {nullptr, nullptr};
@@ -26,8 +26,8 @@ struct Shelf {
     uint64_t weight_of(int64_t i) const {
         return weighted() ? weight[0][i] | uint64_t{weight[1][i]} << 32 : 1;
     }
-    Shelf operator+(int64_t offset) const {
-        Shelf moved = *this;
+    RecordArrays operator+(int64_t offset) const {
+        RecordArrays moved = *this;
         for (uint32_t*& k : moved.key)
             k = k != nullptr ? k + offset : nullptr;
         moved.index = index != nullptr ? index + offset : nullptr;
@@ -55,7 +55,7 @@ class RecordStore {
         : x_(memory, "ORB keys x"), y_(memory, "ORB keys y"), z_(memory, "ORB keys z"),
           index_(memory, "ORB indices"), low_(memory, "ORB weights"), high_(memory, "ORB weights") {}
     void resize(int64_t n, int dimension, bool weighted);
-    Shelf shelf();
+    RecordArrays arrays();
 
   private:
     core::Buffer<uint32_t> x_, y_, z_;

@@ -22,8 +22,8 @@ struct KeyFrames {
     KeyFrame axis[3];
 };
 
-__global__ void make_records(DevicePlaces places, int dimension, KeyFrames frames, int64_t n,
-                             DeviceShelf shelf) {
+__global__ void make_records(DeviceCoordinates places, int dimension, KeyFrames frames, int64_t n,
+                             DeviceRecordArrays arrays) {
     const int64_t i = int64_t{blockIdx.x} * threads + threadIdx.x;
     if (i >= n)
         return;
@@ -31,9 +31,9 @@ __global__ void make_records(DevicePlaces places, int dimension, KeyFrames frame
         const KeyFrame& frame = frames.axis[axis];
         const double offset = places.at(axis, static_cast<uint32_t>(i)) * 0.5 - frame.half_origin;
         const double magic = 4503599627370496.0; // its sum with a number below 2^32 ends in that number
-        shelf.keys(axis)[i] = static_cast<uint32_t>(__double_as_longlong(offset * frame.scale + magic));
+        arrays.keys(axis)[i] = static_cast<uint32_t>(__double_as_longlong(offset * frame.scale + magic));
     }
-    shelf.index[i] = static_cast<uint32_t>(i);
+    arrays.index[i] = static_cast<uint32_t>(i);
 }
 
 /// In place: bits of costs to weights.
@@ -53,9 +53,9 @@ void grow(backend::DeviceBuffer<T> (&buffers)[3], int dimension, int64_t n) {
 
 RecordsEngine::RecordsEngine(int device)
     : memory(device), queue(memory, nullptr),
-      copies(queue), x{backend::DeviceBuffer<double>(memory, "points"),
-                       backend::DeviceBuffer<double>(memory, "points"),
-                       backend::DeviceBuffer<double>(memory, "points")},
+      transfer(queue), x{backend::DeviceBuffer<double>(memory, "points"),
+                         backend::DeviceBuffer<double>(memory, "points"),
+                         backend::DeviceBuffer<double>(memory, "points")},
       id(memory, "ids"), key{{backend::DeviceBuffer<uint32_t>(memory, "ORB keys"),
                               backend::DeviceBuffer<uint32_t>(memory, "ORB keys"),
                               backend::DeviceBuffer<uint32_t>(memory, "ORB keys")},
@@ -71,13 +71,13 @@ RecordsEngine::RecordsEngine(int device)
     GRAFT_CUDA(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
 }
 
-DeviceShelf RecordsEngine::shelf(int side) const {
+DeviceRecordArrays RecordsEngine::arrays(int side) const {
     return {{key[side][0].data(), key[side][1].data(), key[side][2].data()},
             index[side].data(),
             weighted ? weight[side].data() : nullptr};
 }
 
-DevicePlaces RecordsEngine::places() const {
+DeviceCoordinates RecordsEngine::places() const {
     return {{x[0].data(), x[1].data(), x[2].data()}, has_id ? id.data() : nullptr, id_base};
 }
 
@@ -104,7 +104,7 @@ void RecordsEngine::start(const RecordsStart& start) {
     const Points& points = start.points;
     n = points.n, dimension = start.dimension, id_base = start.id_base;
     has_id = points.id != nullptr, weighted = !start.weights.unit;
-    copies.set_threads(start.threads);
+    transfer.set_threads(start.threads);
     grow(x, dimension, n);
     id.resize(has_id ? n : 0);
     for (int side = 0; side < 2; ++side) {
@@ -120,17 +120,17 @@ void RecordsEngine::start(const RecordsStart& start) {
     host_answer.resize(answer.size());
     const double* const from[3] = {points.x, points.y, points.z};
     for (int axis = 0; axis < dimension; ++axis)
-        copies.send(x[axis].data(), from[axis], n * 8);
+        transfer.send(x[axis].data(), from[axis], n * 8);
     if (has_id)
-        copies.send(id.data(), points.id, n * 8);
+        transfer.send(id.data(), points.id, n * 8);
     const unsigned blocks = backend::blocks_for(n, threads);
     if (weighted) {
-        copies.send(weight[0].data(), points.cost, n * 8);
+        transfer.send(weight[0].data(), points.cost, n * 8);
         make_weights<<<blocks, threads, 0, queue.stream()>>>(start.weights, n, weight[0].data());
         GRAFT_CUDA_LAUNCHED("make_weights");
     }
     make_records<<<blocks, threads, 0, queue.stream()>>>(
-        places(), dimension, KeyFrames{{start.frame[0], start.frame[1], start.frame[2]}}, n, shelf(0));
+        places(), dimension, KeyFrames{{start.frame[0], start.frame[1], start.frame[2]}}, n, arrays(0));
     GRAFT_CUDA_LAUNCHED("make_records");
     queue.wait();
 }
@@ -144,9 +144,9 @@ void RecordsEngine::finish(const int64_t* part_end, int32_t parts, int32_t* owne
     auto* const owners = reinterpret_cast<int32_t*>(key[0][0].data()); // whose records have had their day
     write_device_owners(queue, reinterpret_cast<const uint32_t*>(order.data()),
                         reinterpret_cast<const int64_t*>(answer.data()), parts, n, owners);
-    copies.fetch(owner, owners, n * 4);
+    transfer.fetch(owner, owners, n * 4);
     if (order_out != nullptr)
-        copies.fetch(order_out, order.data(), n * 4);
+        transfer.fetch(order_out, order.data(), n * 4);
 }
 
 namespace {
@@ -181,7 +181,7 @@ int32_t sample(void* records, int32_t side, const RecordsCell* cells, int64_t co
 }
 
 int32_t sweep(void* records, int32_t side, const RecordsCell* cells, int64_t count, int64_t counters,
-              Tally* out, backend::DeviceError* error) {
+              RecordSum* out, backend::DeviceError* error) {
     return with_engine(records, error,
                        [&](RecordsEngine& engine) { engine.sweep(side, cells, count, counters, out); });
 }

@@ -6,7 +6,7 @@
 // theirs by their number (first[cell] = its first block). Each answer is one wait.
 #pragma once
 
-#include "decompose/array_copies_gpu.cuh"
+#include "decompose/array_transfer_gpu.cuh"
 #include "decompose/points/point_records_table.hpp"
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace graft::decompose {
 
-/// Records of one shelf; weight NULL: 1 each. On the shelf of lists, index is the place in the cell.
-struct DeviceShelf {
+/// The arrays of records; weight NULL: 1 each. In those of lists, index is the place in the cell.
+struct DeviceRecordArrays {
     uint32_t* key[3];
     uint32_t* index;
     uint64_t* weight;
@@ -23,7 +23,7 @@ struct DeviceShelf {
 };
 
 /// The points by index, as the host has them.
-struct DevicePlaces {
+struct DeviceCoordinates {
     const double* x[3];
     const int64_t* id; // NULL: id_base + index
     int64_t id_base;
@@ -56,14 +56,14 @@ struct RecordsEngine {
 
     void start(const RecordsStart& start);
     void sample(int side, const RecordsCell* cells, int64_t count, int64_t each, uint64_t* out);
-    void sweep(int side, const RecordsCell* cells, int64_t count, int64_t counters, Tally* out);
+    void sweep(int side, const RecordsCell* cells, int64_t count, int64_t counters, RecordSum* out);
     void find_few(int side, const RecordsCell* cells, int64_t count, int64_t* found);
     void fetch_few(const RecordsCell* cells, int64_t count, const int64_t* found, Candidate* out);
     void split(int side, const RecordsCut* cuts, int64_t count, int64_t* left);
     void finish(const int64_t* part_end, int32_t parts, int32_t* owner, int32_t* order_out);
 
-    DeviceShelf shelf(int side) const;
-    DevicePlaces places() const;
+    DeviceRecordArrays arrays(int side) const;
+    DeviceCoordinates places() const;
     /// Sends the cells; blocks of `chunk` records each, `blocks` of them in all. size(cell): its records.
     template <typename Cell, typename Size>
     DeviceQuestion<Cell> ask(const Cell* cells, int64_t count, int32_t chunk, int64_t& blocks, Size&& size);
@@ -75,7 +75,7 @@ struct RecordsEngine {
 
     backend::DeviceMemory memory;
     backend::Queue queue;
-    HostCopies copies;
+    HostTransfer transfer;
     backend::DeviceBuffer<double> x[3];
     backend::DeviceBuffer<int64_t> id;
     backend::DeviceBuffer<uint32_t> key[2][3], index[2];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cut of all cells of a level: records to the other shelf, in order, each to its child's side.
+// The cut of all cells of a level: records into the other arrays, in order, each to its child's side.
 //
 // Floor: 4 B of key to count; then 16 B (2-D: 12) of keys and index read and written, 8 B of weight each way
 // where there is one; children that are parts get their indices only. A tile of 2,048 records ranks them by
@@ -17,7 +17,7 @@ constexpr int warps = threads / 32;
 static_assert(tile == 2048, "RecordsEngine::start makes room for tiles of 2048");
 
 __device__ __forceinline__ bool goes_left(const RecordsCut& cut, uint32_t key, const uint32_t* index,
-                                          const DevicePlaces& places) {
+                                          const DeviceCoordinates& places) {
     if (key != cut.key)
         return key < cut.key;
     const uint32_t item = *index;
@@ -26,7 +26,8 @@ __device__ __forceinline__ bool goes_left(const RecordsCut& cut, uint32_t key, c
 
 /// left[tile] = its records left of the cut.
 __global__ void __launch_bounds__(threads)
-    count_tiles(DeviceQuestion<RecordsCut> question, DeviceShelf from, DevicePlaces places, int32_t* left) {
+    count_tiles(DeviceQuestion<RecordsCut> question, DeviceRecordArrays from, DeviceCoordinates places,
+                int32_t* left) {
     __shared__ int32_t sum;
     const auto block = static_cast<int32_t>(blockIdx.x);
     const int32_t number = question.find(block);
@@ -67,8 +68,8 @@ __global__ void count_cells(DeviceQuestion<RecordsCut> question, const int32_t* 
 /// Warp w of a block has records [256 w, 256 w + 256) of the tile, 32 a row.
 template <bool weighted>
 __global__ void __launch_bounds__(threads)
-    move_records(DeviceQuestion<RecordsCut> question, DeviceShelf from, DeviceShelf to, int32_t* order,
-                 int dimension, DevicePlaces places, const int32_t* before) {
+    move_records(DeviceQuestion<RecordsCut> question, DeviceRecordArrays from, DeviceRecordArrays to,
+                 int32_t* order, int dimension, DeviceCoordinates places, const int32_t* before) {
     __shared__ int32_t lefts[warps];
     const auto block = static_cast<int32_t>(blockIdx.x);
     const int32_t number = question.find(block), first = question.first[number];
@@ -140,7 +141,7 @@ void RecordsEngine::split(int side, const RecordsCut* cuts, int64_t count, int64
     answer.resize(count);
     GRAFT_CUDA(cudaMemsetAsync(counts + blocks, 0, 4, queue.stream()));
     if (blocks > 0) {
-        count_tiles<<<grid, threads, 0, queue.stream()>>>(asked, shelf(side), places(), counts);
+        count_tiles<<<grid, threads, 0, queue.stream()>>>(asked, arrays(side), places(), counts);
         GRAFT_CUDA_LAUNCHED("count_tiles");
     }
     backend::exclusive_sum(queue, counts, before, blocks + 1);
@@ -149,7 +150,7 @@ void RecordsEngine::split(int side, const RecordsCut* cuts, int64_t count, int64
     GRAFT_CUDA_LAUNCHED("count_cells");
     if (blocks > 0) {
         const auto move = weighted ? move_records<true> : move_records<false>;
-        move<<<grid, threads, 0, queue.stream()>>>(asked, shelf(side), shelf(1 - side), order.data(),
+        move<<<grid, threads, 0, queue.stream()>>>(asked, arrays(side), arrays(1 - side), order.data(),
                                                    dimension, places(), before);
         GRAFT_CUDA_LAUNCHED("move_records");
     }

@@ -69,7 +69,7 @@ void DeviceRecords::sample(int side, const std::vector<RecordsCell>& cells, int6
     });
 }
 
-void DeviceRecords::sweep(int side, const std::vector<RecordsCell>& cells, std::vector<Tally>& counters) {
+void DeviceRecords::sweep(int side, const std::vector<RecordsCell>& cells, std::vector<RecordSum>& counters) {
     ask([&](backend::DeviceError& error) {
         return table_->sweep(records_, side, cells.data(), static_cast<int64_t>(cells.size()),
                              static_cast<int64_t>(counters.size()), counters.data(), &error);

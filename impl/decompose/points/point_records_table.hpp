@@ -30,7 +30,7 @@ struct RecordsStart {
 /// One cell in a question: its records, or the list of some of them that an earlier sweep made, and what is
 /// asked.
 struct RecordsCell {
-    int64_t begin = 0, count = 0;                      // records on this level's shelf
+    int64_t begin = 0, count = 0;                      // records in this level's arrays
     int64_t listed = -1;                               // >= 0: length of the list that is read instead
     uint32_t from_first = 0, from_last = ~uint32_t{0}; // keys of the list that still belong to it
     uint32_t first = 0, last = 0;                      // keys asked for
@@ -50,12 +50,12 @@ struct RecordsCut {
     int32_t left_is_part = 0, right_is_part = 0;
 };
 
-/// Every function returns a status and fills error; `side`: shelf that the level's records are on.
+/// Every function returns a status and fills error; `side`: which arrays the level's records are in.
 struct DeviceRecordsTable {
     /// Keeps its memory on `device` until release().
     int32_t (*create)(int32_t device, void** records, backend::DeviceError* error);
     void (*release)(void* records);
-    /// Copies the points, makes keys, weights and indices on shelf 0.
+    /// Copies the points, makes keys, weights and indices in arrays 0.
     int32_t (*start)(void* records, const RecordsStart* start, backend::DeviceError* error);
     /// `each` places a cell to out: (key, share) as LevelLoop packs them, share -1 where there is no point.
     int32_t (*sample)(void* records, int32_t side, const RecordsCell* cells, int64_t count, int64_t each,
@@ -63,18 +63,18 @@ struct DeviceRecordsTable {
     /// counters[at]: records with keys below `first`; the `bins` after it: those of [first, last]. Weights
     /// are not counted where there are none.
     int32_t (*sweep)(void* records, int32_t side, const RecordsCell* cells, int64_t count, int64_t counters,
-                     Tally* out, backend::DeviceError* error);
+                     RecordSum* out, backend::DeviceError* error);
     /// Finds the candidates of [first, last] of every cell, at most `room` each, and tells how many.
     int32_t (*find_few)(void* records, int32_t side, const RecordsCell* cells, int64_t count, int64_t* found,
                         backend::DeviceError* error);
     /// What find_few() found: cell after cell, in any order within one.
     int32_t (*fetch_few)(void* records, const RecordsCell* cells, int64_t count, const int64_t* found,
                          Candidate* out, backend::DeviceError* error);
-    /// Moves the records of every cell to the other shelf, in order; those of parts go to the final order.
+    /// Moves the records of every cell into the other arrays, in order; those of parts go to the final order.
     /// left: how many stand left of each cut.
     int32_t (*split)(void* records, int32_t side, const RecordsCut* cuts, int64_t count, int64_t* left,
                      backend::DeviceError* error);
-    /// part_end: as Ground's; owner: n; order: n, or NULL.
+    /// part_end: as OrbRun's; owner: n; order: n, or NULL.
     int32_t (*finish)(void* records, const int64_t* part_end, int32_t parts, int32_t* owner, int32_t* order,
                       backend::DeviceError* error);
 };
@@ -95,7 +95,7 @@ class DeviceRecords {
     /// of its memory). parts > 1.
     bool start(const Problem& problem, const KeyFrame (&frame)[3]);
     void sample(int side, const std::vector<RecordsCell>& cells, int64_t each, uint64_t* out);
-    void sweep(int side, const std::vector<RecordsCell>& cells, std::vector<Tally>& counters);
+    void sweep(int side, const std::vector<RecordsCell>& cells, std::vector<RecordSum>& counters);
     void find_few(int side, const std::vector<RecordsCell>& cells, std::vector<int64_t>& found);
     void fetch_few(const std::vector<RecordsCell>& cells, const std::vector<int64_t>& found, Candidate* out);
     void split(int side, const std::vector<RecordsCut>& cuts, std::vector<int64_t>& left);

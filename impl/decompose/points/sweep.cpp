@@ -68,35 +68,35 @@ struct WeightSum {
         return hn::Add(hn::And(pairs, hn::Set(d, 0xffffffffU)), hn::ShiftRight<32>(pairs));
 #endif
     }
-    HWY_INLINE void add(const Shelf& shelf, int64_t i, hn::Mask<Words> mask) {
+    HWY_INLINE void add(const RecordArrays& arrays, int64_t i, hn::Mask<Words> mask) {
         const Words d;
-        low = hn::Add(low, widen(hn::IfThenElseZero(mask, hn::LoadU(d, shelf.weight[0] + i))));
-        high = hn::Add(high, widen(hn::IfThenElseZero(mask, hn::LoadU(d, shelf.weight[1] + i))));
+        low = hn::Add(low, widen(hn::IfThenElseZero(mask, hn::LoadU(d, arrays.weight[0] + i))));
+        high = hn::Add(high, widen(hn::IfThenElseZero(mask, hn::LoadU(d, arrays.weight[1] + i))));
     }
-    void store(Tally& tally) const {
+    void store(RecordSum& to) const {
         const Longs d;
-        tally.low += hn::GetLane(hn::SumOfLanes(d, low));
-        tally.high += hn::GetLane(hn::SumOfLanes(d, high));
+        to.low += hn::GetLane(hn::SumOfLanes(d, low));
+        to.high += hn::GetLane(hn::SumOfLanes(d, high));
     }
 };
 
-void tally_left_simd(const Shelf* shelf, int axis, int64_t n, uint32_t cut, Tally* tally) {
+void sum_left_simd(const RecordArrays* arrays, int axis, int64_t n, uint32_t cut, RecordSum* out) {
     const Words d;
     const int64_t lanes = lanes_of_words();
     const auto limit = hn::Set(d, cut);
-    const uint32_t* keys = shelf->key[axis];
+    const uint32_t* keys = arrays->key[axis];
     WeightSum sum{hn::Zero(Longs()), hn::Zero(Longs())};
     int64_t i = 0, count = 0;
     for (; i + lanes <= n; i += lanes) {
         const auto mask = hn::Lt(hn::LoadU(d, keys + i), limit);
-        sum.add(*shelf, i, mask);
+        sum.add(*arrays, i, mask);
         count += static_cast<int64_t>(hn::CountTrue(d, mask));
     }
     for (; i < n; ++i)
         if (keys[i] < cut)
-            tally->add(shelf->weight[0][i], shelf->weight[1][i]);
-    tally->count += static_cast<uint64_t>(count);
-    sum.store(*tally);
+            out->add(arrays->weight[0][i], arrays->weight[1][i]);
+    out->count += static_cast<uint64_t>(count);
+    sum.store(*out);
 }
 
 /// Mask bits. Read back in the size they are written in, or the processor waits.
@@ -144,8 +144,8 @@ HWY_INLINE uint32_t* words(int32_t* index) {
     return reinterpret_cast<uint32_t*>(index);
 }
 
-int64_t collect_simd(const Shelf* from, int axis, int64_t n, uint32_t first, uint32_t last, const Shelf* to,
-                     Tally* under) {
+int64_t collect_simd(const RecordArrays* from, int axis, int64_t n, uint32_t first, uint32_t last,
+                     const RecordArrays* to, RecordSum* under) {
     const Words d;
     const int64_t lanes = lanes_of_words();
     const auto low = hn::Set(d, first), width = hn::Set(d, last - first);
@@ -237,12 +237,12 @@ struct Mover {
             to_right.keep(values, right);
         }
     }
-    HWY_INLINE void index_only(const Shelf& from, int64_t i, const Shelf& left, int64_t l, const Shelf& right,
-                               int64_t r) const {
+    HWY_INLINE void index_only(const RecordArrays& from, int64_t i, const RecordArrays& left, int64_t l,
+                               const RecordArrays& right, int64_t r) const {
         one(words(from.index) + i, words(left.index) + l, words(right.index) + r);
     }
-    HWY_INLINE void all(const Shelf& from, int64_t i, const Shelf& left, int64_t l, const Shelf& right,
-                        int64_t r) const {
+    HWY_INLINE void all(const RecordArrays& from, int64_t i, const RecordArrays& left, int64_t l,
+                        const RecordArrays& right, int64_t r) const {
         index_only(from, i, left, l, right, r);
         one(from.key[0] + i, left.key[0] + l, right.key[0] + r);
         one(from.key[1] + i, left.key[1] + l, right.key[1] + r);
@@ -267,7 +267,7 @@ HWY_INLINE hn::Mask<Words> side_mask(hn::Vec<Words> key, hn::Vec<Words> limit, c
     return mask_of(d, bits);
 }
 
-void move_record(const Shelf& from, int64_t i, const Shelf& to, int64_t at) {
+void move_record(const RecordArrays& from, int64_t i, const RecordArrays& to, int64_t at) {
     to.index[at] = from.index[i];
     if (to.key[0] == nullptr)
         return;
@@ -279,8 +279,8 @@ void move_record(const Shelf& from, int64_t i, const Shelf& to, int64_t at) {
 }
 
 template <bool with_keys>
-void partition_with(const Shelf& from, int64_t n, int axis, uint32_t cut, const TieRule& rule,
-                    const Shelf& left, int64_t left_count, const Shelf& right) {
+void partition_with(const RecordArrays& from, int64_t n, int axis, uint32_t cut, const TieRule& rule,
+                    const RecordArrays& left, int64_t left_count, const RecordArrays& right) {
     const Words d;
     const int64_t lanes = lanes_of_words(), right_count = n - left_count;
     const auto limit = hn::Set(d, cut);
@@ -310,8 +310,8 @@ void partition_with(const Shelf& from, int64_t n, int axis, uint32_t cut, const 
     }
 }
 
-void partition_simd(const Shelf& from, int64_t n, int axis, uint32_t cut, const TieRule& rule,
-                    const Shelf& left, int64_t left_count, const Shelf& right) {
+void partition_simd(const RecordArrays& from, int64_t n, int axis, uint32_t cut, const TieRule& rule,
+                    const RecordArrays& left, int64_t left_count, const RecordArrays& right) {
     if (left.key[0] != nullptr)
         partition_with<true>(from, n, axis, cut, rule, left, left_count, right);
     else
@@ -325,7 +325,7 @@ HWY_AFTER_NAMESPACE();
 namespace graft::decompose {
 
 HWY_EXPORT(count_left_simd);
-HWY_EXPORT(tally_left_simd);
+HWY_EXPORT(sum_left_simd);
 HWY_EXPORT(collect_simd);
 HWY_EXPORT(count_left_exactly_simd);
 HWY_EXPORT(partition_simd);
@@ -334,17 +334,17 @@ int64_t count_left(const uint32_t* keys, int64_t n, uint32_t cut) {
     return HWY_DYNAMIC_DISPATCH(count_left_simd)(keys, n, cut);
 }
 
-Tally tally_left(const Shelf& shelf, int axis, int64_t n, uint32_t cut) {
-    Tally tally;
-    if (shelf.weighted())
-        HWY_DYNAMIC_DISPATCH(tally_left_simd)(&shelf, axis, n, cut, &tally);
+RecordSum sum_left(const RecordArrays& arrays, int axis, int64_t n, uint32_t cut) {
+    RecordSum out;
+    if (arrays.weighted())
+        HWY_DYNAMIC_DISPATCH(sum_left_simd)(&arrays, axis, n, cut, &out);
     else
-        tally.count = static_cast<uint64_t>(count_left(shelf.key[axis], n, cut));
-    return tally;
+        out.count = static_cast<uint64_t>(count_left(arrays.key[axis], n, cut));
+    return out;
 }
 
-int64_t collect(const Shelf& from, int axis, int64_t n, uint32_t first, uint32_t last, const Shelf& to,
-                Tally& under) {
+int64_t collect(const RecordArrays& from, int axis, int64_t n, uint32_t first, uint32_t last,
+                const RecordArrays& to, RecordSum& under) {
     return HWY_DYNAMIC_DISPATCH(collect_simd)(&from, axis, n, first, last, &to, &under);
 }
 
@@ -352,8 +352,8 @@ namespace {
 
 /// Counts in four small tables in turns: neighbours in memory often fall into one bin, and adding to a number
 /// that has just been written must wait for it.
-void count_into(const uint32_t* keys, int64_t n, uint32_t first, uint32_t last, int shift, Tally* bins,
-                Tally& under) {
+void count_into(const uint32_t* keys, int64_t n, uint32_t first, uint32_t last, int shift, RecordSum* bins,
+                RecordSum& under) {
     constexpr int tables = 4;
     const uint32_t width = last - first, outside = (width >> shift) + 1; // two more bins: below, above
     const size_t stride = outside + 2;
@@ -377,24 +377,24 @@ void count_into(const uint32_t* keys, int64_t n, uint32_t first, uint32_t last, 
 
 } // namespace
 
-void add_to_histogram(const Shelf& shelf, int axis, int64_t n, uint32_t first, uint32_t last, int shift,
-                      Tally* bins, Tally& under) {
+void add_to_histogram(const RecordArrays& arrays, int axis, int64_t n, uint32_t first, uint32_t last,
+                      int shift, RecordSum* bins, RecordSum& under) {
     const uint32_t width = last - first;
-    const uint32_t* keys = shelf.key[axis];
-    if (!shelf.weighted() && n > int64_t{16} * (width >> shift)) {
+    const uint32_t* keys = arrays.key[axis];
+    if (!arrays.weighted() && n > int64_t{16} * (width >> shift)) {
         count_into(keys, n, first, last, shift, bins, under);
         return;
     }
-    const bool weighted = shelf.weighted();
+    const bool weighted = arrays.weighted();
     for (int64_t i = 0; i < n; ++i) {
         const uint32_t offset = keys[i] - first;
         if (offset > width && keys[i] >= first)
             continue;
-        Tally& tally = offset <= width ? bins[offset >> shift] : under;
+        RecordSum& out = offset <= width ? bins[offset >> shift] : under;
         if (weighted)
-            tally.add(shelf.weight[0][i], shelf.weight[1][i]);
+            out.add(arrays.weight[0][i], arrays.weight[1][i]);
         else
-            ++tally.count;
+            ++out.count;
     }
 }
 
@@ -403,8 +403,8 @@ int64_t count_left_exactly(const uint32_t* keys, const int32_t* index, int64_t n
     return HWY_DYNAMIC_DISPATCH(count_left_exactly_simd)(keys, index, n, key, &rule);
 }
 
-void partition(const Shelf& from, int64_t n, int axis, uint32_t key, const TieRule& rule, const Shelf& left,
-               int64_t left_count, const Shelf& right) {
+void partition(const RecordArrays& from, int64_t n, int axis, uint32_t key, const TieRule& rule,
+               const RecordArrays& left, int64_t left_count, const RecordArrays& right) {
     HWY_DYNAMIC_DISPATCH(partition_simd)(from, n, axis, key, rule, left, left_count, right);
 }
 

@@ -17,7 +17,7 @@ constexpr int batch = 4;        // keys that a thread has on their way
 constexpr int list_room = 2048; // of a block, in shared memory
 constexpr int most_bins_shared = 4096;
 
-__global__ void take_samples(const RecordsCell* cells, int64_t count, int64_t each, DeviceShelf from,
+__global__ void take_samples(const RecordsCell* cells, int64_t count, int64_t each, DeviceRecordArrays from,
                              uint64_t* out) {
     const int64_t slot = int64_t{blockIdx.x} * threads + threadIdx.x;
     if (slot >= count * each)
@@ -70,11 +70,12 @@ struct SharedBins {
 template <bool weighted>
 class Sweeper {
   public:
-    __device__ Sweeper(const RecordsCell& cell, int32_t number, DeviceShelf from, DeviceShelf list,
-                       Counters out, SweepShared& shared, SharedBins bins, bool use_shared)
+    __device__ Sweeper(const RecordsCell& cell, int32_t number, DeviceRecordArrays from,
+                       DeviceRecordArrays list, Counters out, SweepShared& shared, SharedBins bins,
+                       bool use_shared)
         : cell_(cell), number_(number), from_(from), list_(list), out_(out), shared_(shared), bins_(bins),
           use_shared_(use_shared) {
-        const DeviceShelf source = cell.listed >= 0 ? list : from;
+        const DeviceRecordArrays source = cell.listed >= 0 ? list : from;
         keys_ = source.keys(cell.axis) + cell.begin;
         weights_ = weighted ? source.weight + cell.begin : nullptr;
     }
@@ -198,7 +199,7 @@ class Sweeper {
 
     const RecordsCell& cell_;
     int32_t number_;
-    DeviceShelf from_, list_;
+    DeviceRecordArrays from_, list_;
     Counters out_;
     SweepShared& shared_;
     SharedBins bins_;
@@ -209,8 +210,9 @@ class Sweeper {
 };
 
 template <bool weighted>
-__global__ void __launch_bounds__(threads) sweep_cells(DeviceQuestion<RecordsCell> question, DeviceShelf from,
-                                                       DeviceShelf list, Counters out, int bins_in_shared) {
+__global__ void __launch_bounds__(threads)
+    sweep_cells(DeviceQuestion<RecordsCell> question, DeviceRecordArrays from, DeviceRecordArrays list,
+                Counters out, int bins_in_shared) {
     extern __shared__ unsigned long long memory[];
     __shared__ SweepShared shared;
     const auto block = static_cast<int32_t>(blockIdx.x);
@@ -231,7 +233,7 @@ int64_t records_of(const RecordsCell& cell) {
 
 template <bool weighted>
 void launch_sweep(backend::Queue& queue, const DeviceQuestion<RecordsCell>& question, int64_t blocks,
-                  DeviceShelf from, DeviceShelf list, Counters out, int bins, int most_shared) {
+                  DeviceRecordArrays from, DeviceRecordArrays list, Counters out, int bins, int most_shared) {
     constexpr int each = weighted ? 20 : 4;
     const int room = (most_shared - static_cast<int>(sizeof(SweepShared)) - 1024) / each;
     const int in_shared = std::min({bins, room, most_bins_shared});
@@ -251,13 +253,14 @@ void RecordsEngine::sample(int side, const RecordsCell* cells, int64_t count, in
     const auto asked = ask(cells, count, 1 << 20, blocks, records_of);
     answer.resize(count * each);
     take_samples<<<backend::blocks_for(count * each, threads), threads, 0, queue.stream()>>>(
-        asked.cell, count, each, shelf(side), answer.data());
+        asked.cell, count, each, arrays(side), answer.data());
     GRAFT_CUDA_LAUNCHED("take_samples");
     ++queue.launches;
     std::copy_n(fetch_answer(count * each), count * each, out);
 }
 
-void RecordsEngine::sweep(int side, const RecordsCell* cells, int64_t count, int64_t counters, Tally* out) {
+void RecordsEngine::sweep(int side, const RecordsCell* cells, int64_t count, int64_t counters,
+                          RecordSum* out) {
     int64_t records = 0, blocks = 0;
     int bins = 0;
     for (int64_t c = 0; c < count; ++c)
@@ -268,7 +271,7 @@ void RecordsEngine::sweep(int side, const RecordsCell* cells, int64_t count, int
     const Counters sums{memory, memory + counters, memory + 2 * counters, memory + words};
     const auto launch = weighted ? launch_sweep<true> : launch_sweep<false>;
     if (blocks > 0)
-        launch(queue, asked, blocks, shelf(side), shelf(1 - side), sums, bins, most_shared);
+        launch(queue, asked, blocks, arrays(side), arrays(1 - side), sums, bins, most_shared);
     const uint64_t* const found = fetch_answer(words);
     for (int64_t i = 0; i < counters; ++i)
         out[i] = {found[i], weighted ? found[counters + i] : 0, weighted ? found[2 * counters + i] : 0};

@@ -19,7 +19,7 @@ int64_t groups_a_batch(const BatchShape& shape, int64_t batches) {
 
 template <typename Change>
 BatchNumbers change_each(const BatchNumbers& numbers, Change change) {
-    return {change(numbers.node_entries), change(numbers.leaf_entries), change(numbers.units),
+    return {change(numbers.node_entries), change(numbers.leaf_entries), change(numbers.tasks),
             change(numbers.slots)};
 }
 
@@ -43,31 +43,35 @@ int64_t with_spare_room(int64_t needed) {
     return needed + needed / 5 + 64;
 }
 
-int64_t list_bytes(const BatchNumbers& room) {
-    const int64_t exact = 4 * (room.node_entries + room.leaf_entries);
+int64_t list_bytes(const BatchNumbers& capacity) {
+    const int64_t exact = 4 * (capacity.node_entries + capacity.leaf_entries);
     return exact + exact / 16;
 }
 
-forces::EvaluatorRoom evaluator_room(const BatchShape& shape, int64_t batches, const BatchNumbers& room) {
-    if (!shape.with_units)
+forces::EvaluatorCapacity evaluator_capacity(const BatchShape& shape, int64_t batches,
+                                             const BatchNumbers& capacity) {
+    if (!shape.with_tasks)
         return {};
-    return {
-        groups_a_batch(shape, batches),          room.leaf_entries, room.units, room.slots, shape.in_double,
-        shape.with_local ? room.node_entries : 0};
+    return {groups_a_batch(shape, batches),
+            capacity.leaf_entries,
+            capacity.tasks,
+            capacity.slots,
+            shape.in_double,
+            shape.with_local ? capacity.node_entries : 0};
 }
 
-int64_t batch_bytes(const BatchShape& shape, int64_t batches, const BatchNumbers& room) {
-    return list_bytes(room) + groups_a_batch(shape, batches) * shape.list_bytes_a_group +
-           (shape.with_units ? evaluator_room(shape, batches, room).bytes() : 0);
+int64_t batch_bytes(const BatchShape& shape, int64_t batches, const BatchNumbers& capacity) {
+    return list_bytes(capacity) + groups_a_batch(shape, batches) * shape.list_bytes_a_group +
+           (shape.with_tasks ? evaluator_capacity(shape, batches, capacity).bytes() : 0);
 }
 
-void guess_units(const BatchShape& shape, int64_t batches, int64_t targets, int leaf, BatchNumbers& numbers) {
+void guess_tasks(const BatchShape& shape, int64_t batches, int64_t targets, int leaf, BatchNumbers& numbers) {
     const int64_t groups = groups_a_batch(shape, batches);
     const int64_t sources = numbers.leaf_entries * std::max(leaf, 1) * 2 / 3; // leaves are not full
     const int64_t near = shape.with_local ? numbers.node_entries / forces::near_part : numbers.node_entries;
-    const forces::UnitCount count = forces::count_units(forces::unit_size(targets, shape.with_local),
-                                                          groups, targets / batches + 1, near, sources);
-    numbers.units = std::max<int64_t>(count.units, 256);
+    const forces::TaskCount count = forces::count_tasks(forces::task_size(targets, shape.with_local), groups,
+                                                        targets / batches + 1, near, sources);
+    numbers.tasks = std::max<int64_t>(count.tasks, 256);
     numbers.slots = std::max<int64_t>(count.slots, 16384);
 }
 
@@ -77,7 +81,7 @@ BatchNumbers guess_numbers(const BatchShape& shape, int64_t targets, int leaf) {
     numbers.node_entries = std::max<int64_t>(nodes_a_group * shape.groups, 1024);
     numbers.leaf_entries = std::max<int64_t>(
         shape.groups * std::max<int64_t>(32, sources_a_group * 3 / 2 / std::max(leaf, 1)), 1024);
-    guess_units(shape, 1, targets, leaf, numbers);
+    guess_tasks(shape, 1, targets, leaf, numbers);
     return numbers;
 }
 
@@ -90,9 +94,10 @@ BatchPlan plan_batches(const BatchShape& shape, const BatchLimits& limits, int64
         const BatchNumbers now = plan.batches == batches ? needed : share(needed, batches, plan.batches);
         const bool last = plan.batches >= most;
         for (const bool spare : {true, false}) { // the last batches may have just what they need
-            plan.room = spare ? change_each(now, with_spare_room) : now;
-            plan.bytes = batch_bytes(shape, plan.batches, plan.room);
-            plan.fits = plan.bytes <= limits.bytes && (last || list_bytes(plan.room) <= limits.list_bytes);
+            plan.capacity = spare ? change_each(now, with_spare_room) : now;
+            plan.bytes = batch_bytes(shape, plan.batches, plan.capacity);
+            plan.fits =
+                plan.bytes <= limits.bytes && (last || list_bytes(plan.capacity) <= limits.list_bytes);
             if (plan.fits || !last)
                 break;
         }
@@ -100,8 +105,8 @@ BatchPlan plan_batches(const BatchShape& shape, const BatchLimits& limits, int64
             return plan;
         const int64_t next =
             std::max(more_batches(plan.batches, plan.bytes, limits.bytes),
-                     list_bytes(plan.room) > limits.list_bytes
-                         ? more_batches(plan.batches, list_bytes(plan.room), limits.list_bytes)
+                     list_bytes(plan.capacity) > limits.list_bytes
+                         ? more_batches(plan.batches, list_bytes(plan.capacity), limits.list_bytes)
                          : 0);
         plan.batches = std::min(most, next);
     }

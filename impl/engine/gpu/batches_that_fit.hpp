@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many batches of groups a GPU makes of an evaluation, so that lists, units and partial sums fit the
+// How many batches of groups a GPU makes of an evaluation, so that lists, tasks and partial sums fit the
 // memory that is left (design: "bounded in memory: when they would not fit, evaluate in chunks, never fail").
 //
 // Plain arithmetic over what a computation said it needs; what it does not know yet is guessed, and a
@@ -16,7 +16,7 @@ namespace graft::engine {
 
 /// Numbers of the largest batch: what it needs, or what there is room for.
 struct BatchNumbers {
-    int64_t node_entries = 0, leaf_entries = 0, units = 0, slots = 0;
+    int64_t node_entries = 0, leaf_entries = 0, tasks = 0, slots = 0;
 };
 
 /// What the memory of a batch depends on, whatever its lists.
@@ -24,7 +24,7 @@ struct BatchShape {
     int64_t groups = 0;             // of all batches
     int64_t list_bytes_a_group = 0; // working memory of the walk
     bool in_double = false;         // partial sums
-    bool with_units = true;         // false: kernels that need no units and no partial sums
+    bool with_tasks = true;         // false: kernels that need no tasks and no partial sums
     bool with_local = false;        // far cells become polynomials of groups
 };
 
@@ -36,7 +36,7 @@ struct BatchLimits {
 struct BatchPlan {
     bool fits = false;
     int64_t batches = 1;
-    BatchNumbers room;
+    BatchNumbers capacity;
     int64_t bytes = 0; // of that room; where nothing fits: of the least that would do
 };
 
@@ -44,14 +44,15 @@ struct BatchPlan {
 int64_t with_spare_room(int64_t needed);
 
 /// Bytes of lists alone, and of all that a batch takes.
-int64_t list_bytes(const BatchNumbers& room);
-int64_t batch_bytes(const BatchShape& shape, int64_t batches, const BatchNumbers& room);
-forces::EvaluatorRoom evaluator_room(const BatchShape& shape, int64_t batches, const BatchNumbers& room);
+int64_t list_bytes(const BatchNumbers& capacity);
+int64_t batch_bytes(const BatchShape& shape, int64_t batches, const BatchNumbers& capacity);
+forces::EvaluatorCapacity evaluator_capacity(const BatchShape& shape, int64_t batches,
+                                             const BatchNumbers& capacity);
 
 /// Guess of the needs of all groups in one batch, where nothing is known: lists as they are at p99 = 1e-3.
 BatchNumbers guess_numbers(const BatchShape& shape, int64_t targets, int leaf);
 /// Units and partial sums where only the lists' lengths are known.
-void guess_units(const BatchShape& shape, int64_t batches, int64_t targets, int leaf, BatchNumbers& numbers);
+void guess_tasks(const BatchShape& shape, int64_t batches, int64_t targets, int leaf, BatchNumbers& numbers);
 
 /// The least number of batches from `batches` on for which `needed` (of the largest of `batches`) has room.
 /// Doubles at least each time it needs more.

@@ -17,7 +17,7 @@ namespace graft::engine {
 
 struct Steps;
 
-class BatchRoom {
+class BatchCapacity {
   public:
     int batches() const { return batches_; }
     /// Room for the first computation, or the first one under other limits: from a guess of the lists'
@@ -37,13 +37,13 @@ class BatchRoom {
     BatchLimits limits_for(const Steps& s) const;
     void hold_fixed(Steps& s);
     void take_plan(Steps& s, const BatchPlan& plan);
-    void take_groups(Steps& s, const BatchNumbers& room);
+    void take_groups(Steps& s, const BatchNumbers& capacity);
 
     int batches_ = 1;
-    BatchNumbers room_; // of a batch
+    BatchNumbers capacity_; // of a batch
     struct {
         int64_t memory = 0, lists = 0;
-        bool in_double = false, with_units = false, with_local = false;
+        bool in_double = false, with_tasks = false, with_local = false;
     } planned_;            // what the room was made for
     bool guessed_ = false; // the room is a guess
 };

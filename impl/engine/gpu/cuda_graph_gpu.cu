@@ -24,7 +24,7 @@ bool may_replay(const Steps& s) {
     const DeviceJob& job = s.c.job;
     const settings::Settings& settings = job.settings;
     const int wanted = settings.device.graph;
-    if (wanted == 0 || s.c.in_place() || job.feeds() || job.empty() || s.room.batches() > most_batches ||
+    if (wanted == 0 || s.c.in_place() || job.feeds() || job.empty() || s.capacity.batches() > most_batches ||
         (wanted < 0 && job.n > most_particles))
         return false;
     if (job.is_tree() && settings.tree_type == tree::TreeType::orb)
@@ -48,7 +48,7 @@ std::vector<uint64_t> graph_key(const Steps& s) {
         key.add_view(axis);
     key.add_view(job.outputs.potential).add_view(job.outputs.virial).add_view(job.outputs.energy);
     key.add(job.outputs.force);
-    key.add(s.c.memory.allocations()).add(s.room.batches()).add(s.sums.last.n);
+    key.add(s.c.memory.allocations()).add(s.capacity.batches()).add(s.sums.last.n);
     const LatticeNeed& planned = s.lattice.planned(); // the launches hang on the splitting
     for (const double need : {planned.longest, planned.lower, planned.upper})
         key.add(job.settings.periodic ? need : 0.0);

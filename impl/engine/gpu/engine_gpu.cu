@@ -117,7 +117,7 @@ void DeviceForce::with_memory(Body&& body) {
             throw;
         GRAFT_CUDA(cudaStreamSynchronize(s_.c.queue.stream()));
         GRAFT_CUDA(cudaStreamSynchronize(s_.c.side));
-        s_.room.release(s_);
+        s_.capacity.release(s_);
         body();
     }
 }
@@ -227,7 +227,7 @@ bool DeviceForce::end(bool may_repeat, DeviceReport& report) {
             return false;
         }
         s_.lattice.follow_particles(c);
-        s_.kept.account(c, s_.room.batches());
+        s_.kept.account(c, s_.capacity.batches());
         s_.output.write(c);
     } catch (...) {
         c.come_to_rest();
@@ -236,7 +236,7 @@ bool DeviceForce::end(bool may_repeat, DeviceReport& report) {
     c.use_stream(nullptr);
     s_.sums.last.n = c.job.remembers() && !c.job.empty() ? c.job.n : -1;
     c.phase = Phase::done;
-    s_.room.tighten(s_);
+    s_.capacity.tighten(s_);
     graph_.remember(s_);
     report_on(report);
     return true;

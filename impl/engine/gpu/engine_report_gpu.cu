@@ -15,7 +15,7 @@ void DeviceForce::report_times(DeviceReport::Times& t) const {
     using Clock = DeviceClock;
     const Clock& clock = s_.c.clock;
     const bool tree = s_.c.job.is_tree();
-    const int batches = s_.room.batches();
+    const int batches = s_.capacity.batches();
     t.import = clock.between(Clock::begin, Clock::imported);
     t.tree = clock.between(Clock::imported, Clock::built);
     t.moments = clock.between(Clock::built, Clock::summed);
@@ -41,11 +41,12 @@ void DeviceForce::report_tree(DeviceReport& report) const {
     const backend::DeviceStatus& status = s_.c.status;
     const lists::DeviceLists& lists = s_.lists.lists;
     std::snprintf(report.local, sizeof report.local, "%s", forces::local_words(job.why_not_local()).c_str());
-    report.nodes = status.nodes_needed, report.leaves = status.leaves, report.levels = status.levels;
-    report.groups = status.groups_needed;
-    report.leaf = job.settings.leaf, report.group = job.settings.group;
+    report.tree.nodes = status.nodes_needed, report.tree.leaves = status.leaves,
+    report.tree.levels = status.levels;
+    report.tree.groups = status.groups_needed;
+    report.tree.leaf = job.settings.leaf, report.tree.group = job.settings.group;
     report.fed = s_.evaluate.fed();
-    report.batches = s_.room.batches();
+    report.batches = s_.capacity.batches();
     report.bytes_lists = 4 * (lists.nodes.size() + lists.leaves.size()) +
                          8 * (lists.node_offset.size() + lists.leaf_offset.size());
 }

@@ -17,9 +17,9 @@ class EvaluateStep {
         : evaluator(memory), field(memory), memory_(memory), direct_(memory) {}
 
     // Enqueued, each.
-    /// Where lists are cut at once (how.packed): what that needs of the cells.
+    /// Where lists are split at once (how.packed): what that needs of the cells.
     void pack(Computation& c, const forces::DeviceEvaluation& how, const TreeStep& from);
-    /// What lists are to be cut by; NULL: they are not.
+    /// What lists are to be split by; NULL: they are not.
     const lists::DeviceFarChoice* far(const forces::DeviceEvaluation& how) const {
         return how.packed ? &far_ : nullptr;
     }

@@ -29,8 +29,11 @@ struct DeviceReport {
     forces::FedReport fed; // of all batches
     double pairs = 0, cells = 0, far_cells = 0;
     int64_t targets = 0;
-    int64_t nodes = 0, leaves = 0, groups = 0, levels = 0, batches = 0;
-    int32_t leaf = 0, group = 0; // N_leaf and N_group that it used
+    struct Tree {
+        int64_t nodes = 0, leaves = 0, groups = 0, levels = 0;
+        int32_t leaf = 0, group = 0; // N_leaf and N_group that it used
+    } tree;
+    int64_t batches = 0;
     int64_t bytes_lists = 0, bytes_device = 0, bytes_device_peak = 0, bytes_pinned = 0;
     int64_t allocations = 0;                   // device and pinned, since creation
     int64_t waits = 0;                         // blocking waits on the device, since creation

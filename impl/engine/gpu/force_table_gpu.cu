@@ -79,13 +79,13 @@ class Engine {
     void end() {
         if (mark_.gone())
             return (void)force_.release();
-        const backend::WorksIn here(mark_.context);
+        const backend::InContext here(mark_.context);
         force_.reset();
     }
     /// In the current context, if that is one of the device.
     void make() {
         const bool there = backend::current_is_of(std::max(options_.device, 0));
-        const backend::WorksIn here(there ? backend::current_context() : nullptr);
+        const backend::InContext here(there ? backend::current_context() : nullptr);
         force_ = std::make_unique<DeviceForce>(options_, allocator_);
         mark_ = backend::current_mark();
     }

@@ -20,7 +20,7 @@ class ForceAt {
     DeviceForce& operator*() const { return force_; }
 
   private:
-    backend::WorksIn here_;
+    backend::InContext here_;
     DeviceForce& force_;
 };
 

@@ -86,7 +86,7 @@ bool DeviceJob::feeds() const {
 
 const char* DeviceJob::why_not_local() const {
     const bool plummer_each = pairs.softening == forces::Softening::plummer && pairs.per_particle;
-    const char* const why = forces::why_not_local(settings, plummer_each, forces::LocalPlace::gpu);
+    const char* const why = forces::why_not_local(settings, plummer_each, forces::M2lDevice::gpu);
     if (why == nullptr && settings.local == settings::Local::auto_ &&
         targets / settings.group < forces::least_far_groups)
         return "no faster for so few targets on a GPU";
@@ -103,7 +103,7 @@ forces::DeviceEvaluation DeviceJob::evaluation() const {
     how.leaf = settings.leaf;
     how.kernel = kernel();
     how.local = why_not_local() == nullptr;
-    // Kept lists are cut anew for moved particles; what groups share is not.
+    // Kept lists are split anew for moved particles; what groups share is not.
     how.packed = how.local && !keeps_lists() && !over_ranks;
     how.block_x = settings.device.block_x, how.block_y = settings.device.block_y;
     return how;

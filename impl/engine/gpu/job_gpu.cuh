@@ -35,7 +35,7 @@ struct DeviceJob {
     bool keeps_lists() const;
     /// The host feeds liu2022's kernels; lists of several ranks stay on the device.
     bool feeds() const;
-    bool uses_units() const { return forces::works_by_units(kernel()); }
+    bool uses_tasks() const { return forces::works_by_tasks(kernel()); }
     /// Why far cells do not become polynomials of groups; NULL: they do.
     const char* why_not_local() const;
     forces::DeviceEvaluation evaluation() const;

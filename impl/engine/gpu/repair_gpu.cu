@@ -49,7 +49,7 @@ void grow(Steps& s, const backend::DeviceStatus& status) {
     }
     grown |= enlarge(s.targets.targets.groups, status.groups_needed);
     if (!grown)
-        grown = s.room.grow(s, status);
+        grown = s.capacity.grow(s, status);
     if (!grown)
         core::fail(core::Status::internal,
                    "a buffer on the GPU was too small, but none is known that could grow (nodes %lld, groups "

@@ -36,7 +36,7 @@ struct Steps {
     LatticeStep lattice;
     SumStep sums;
     WriteStep output;
-    BatchRoom room;
+    BatchCapacity capacity;
 };
 
 // tree_force_gpu.cu: the methods. Enqueued, each.

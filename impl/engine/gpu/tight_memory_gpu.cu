@@ -10,7 +10,7 @@ namespace graft::engine {
 
 // The sizes that tight_memory.cpp has.
 static_assert(sizeof(tree::Node) == 32 && sizeof(geometry::Box) == 48 && sizeof(lists::Group) == 80);
-static_assert(sizeof(lists::CoarseNode) == 48);
+static_assert(sizeof(lists::EstimateNode) == 48);
 static_assert(sizeof(lists::DeviceMacXY) + sizeof(lists::DeviceMacZA) + sizeof(lists::DeviceMacLink) == 48);
 
 namespace {

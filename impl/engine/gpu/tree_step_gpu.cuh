@@ -38,7 +38,7 @@ class TreeStep {
 
   private:
     tree::DeviceTreeBuilder builder_;
-    tree::DeviceTreeWithin in_place_;
+    tree::DeviceTreeInPlace in_place_;
 };
 
 } // namespace graft::engine

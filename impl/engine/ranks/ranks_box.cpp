@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A periodic box over ranks with a GPU each: the second half of RanksConductor.
+// RanksConductor in a periodic box, over ranks with a GPU each.
 #include "engine/ranks/ranks_conductor.hpp"
 
 #include "comm/sparse_exchange.hpp"

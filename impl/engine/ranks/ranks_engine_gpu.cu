@@ -333,8 +333,8 @@ void DeviceRanks::scale_targets(bool use_last) {
 void DeviceRanks::sum_own() {
     Computation& c = s_.c;
     const forces::DeviceEvaluation how = c.job.evaluation();
-    for (int b = 0; b < s_.room.batches(); ++b) {
-        s_.lists.build(c, s_.tree.tree, s_.lists.criterion, s_.targets.targets, b, s_.room.batches());
+    for (int b = 0; b < s_.capacity.batches(); ++b) {
+        s_.lists.build(c, s_.tree.tree, s_.lists.criterion, s_.targets.targets, b, s_.capacity.batches());
         if (b < DeviceClock::timed_batches)
             c.mark(DeviceClock::batches + 2 * b);
         s_.evaluate.evaluator.evaluate(c.queue, how, s_.tree.tree, s_.tree.moments, s_.targets.targets,
@@ -350,8 +350,8 @@ void DeviceRanks::sum_forest() {
     forces::DeviceEvaluation how = c.job.evaluation();
     how.add = true;
     how.kernel = forces::DeviceKernel::automatic; // the papers' kernels know one tree
-    for (int b = 0; b < s_.room.batches(); ++b) {
-        s_.lists.build(c, forest_.tree, forest_.criterion, s_.targets.targets, b, s_.room.batches());
+    for (int b = 0; b < s_.capacity.batches(); ++b) {
+        s_.lists.build(c, forest_.tree, forest_.criterion, s_.targets.targets, b, s_.capacity.batches());
         s_.evaluate.evaluator.evaluate(c.queue, how, forest_.tree, forest_.moments, s_.targets.targets,
                                        s_.lists.lists, s_.evaluate.field);
     }
@@ -361,7 +361,7 @@ void DeviceRanks::evaluate_own() {
     Computation& c = s_.c;
     if (c.job.targets == 0)
         return;
-    s_.room.hold(s_);
+    s_.capacity.hold(s_);
     clock_.record(c.queue, RankClock::own);
     if (c.job.n > 0)
         sum_own();

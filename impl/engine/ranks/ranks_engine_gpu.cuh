@@ -78,7 +78,7 @@ struct RankForest {
     tree::DeviceTree tree;
     moments::DeviceMoments moments;
     lists::DeviceCriterion criterion;
-    backend::DeviceBuffer<lists::CoarseNode> coarse;
+    backend::DeviceBuffer<lists::EstimateNode> coarse;
     int64_t nodes = 0, particles = 0, coarse_nodes = 0;
 };
 
@@ -195,7 +195,7 @@ void open_level(backend::Queue& queue, const essential::OwnNodes& own, const lis
 void put_nodes(backend::Queue& queue, const essential::OwnNodes& own, const essential::RankShape& shape,
                const essential::Extraction& from, int32_t nodes, const essential::RankSections& to);
 void take_nodes(backend::Queue& queue, const essential::RankSections& from, const essential::RankShape& shape,
-                const essential::RankHeader& header, const essential::RankPlace& place,
+                const essential::RankHeader& header, const essential::RankOffsets& place,
                 const essential::RemoteNodes& to);
 void put_supers(backend::Queue& queue, const essential::SuperNode* supers, int32_t count,
                 const essential::RankShape& shape, const essential::RemoteNodes& to);

@@ -114,7 +114,7 @@ void DeviceRanks::take(essential::RankContent content, bool on_device, const Ran
                                 forest_.tree.charge.data(), forest_.tree.softening.data()};
     for (int32_t s = 0; s < count; ++s) {
         const essential::RankHeader& header = headers[static_cast<size_t>(s)];
-        const essential::RankPlace& place = plan.places[static_cast<size_t>(s)];
+        const essential::RankOffsets& place = plan.places[static_cast<size_t>(s)];
         const essential::RankSections from =
             essential::sections_of(forest_.arrived.data() + arrivals[s].offset, shape_, header);
         take_nodes(c.queue, from, shape_, header, place, to);

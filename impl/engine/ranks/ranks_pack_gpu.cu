@@ -103,7 +103,7 @@ __global__ void cover_kernel(const lists::Group* groups, int64_t group_count, in
     run.target.factor = values[6], run.target.softening = values[7];
 }
 
-struct Pieces {
+struct RegionCells {
     const tree::DeviceTreeCounts* counts;
     const geometry::Box* boxes;
     const double *edges, *radius;
@@ -115,7 +115,7 @@ struct Pieces {
     bool error;
 };
 
-__global__ void pieces_kernel(const Pieces p) {
+__global__ void region_cells_kernel(const RegionCells p) {
     const int32_t k = static_cast<int32_t>(blockIdx.x * threads + threadIdx.x);
     if (k >= p.counts->nodes)
         return;
@@ -153,7 +153,7 @@ __global__ void put_particles_kernel(const essential::OwnNodes own, const essent
 }
 
 __global__ void take_nodes_kernel(const essential::RankSections from, const essential::RankShape shape,
-                                  const essential::RankPlace place, int64_t nodes, const essential::RemoteNodes to) {
+                                  const essential::RankOffsets place, int64_t nodes, const essential::RemoteNodes to) {
     const int64_t j = int64_t{blockIdx.x} * threads + threadIdx.x;
     if (j < nodes)
         essential::take_node(from, shape, place, static_cast<int32_t>(j), to);
@@ -204,18 +204,19 @@ void cover_groups(backend::Queue& queue, const lists::Group* groups, int64_t gro
 void keep_off_regions(backend::Queue& queue, const tree::DeviceTree& tree,
                       const moments::DeviceMoments& moments, bool error, const geometry::Box* regions,
                       int64_t count, const geometry::Box& all, lists::DeviceCriterion& criterion) {
-    const Pieces pieces{tree.counts.data(),
-                        tree.boxes.data(),
-                        tree.edges.data(),
-                        moments.radius.data(),
-                        criterion.za.data() + lists::mac_shift,
-                        criterion.links.data() + lists::mac_shift,
-                        regions,
-                        count,
-                        all,
-                        error};
-    pieces_kernel<<<backend::blocks_for(tree.node_capacity(), threads), threads, 0, queue.stream()>>>(pieces);
-    GRAFT_CUDA_LAUNCHED("pieces of cells");
+    const RegionCells cells{tree.counts.data(),
+                            tree.boxes.data(),
+                            tree.edges.data(),
+                            moments.radius.data(),
+                            criterion.za.data() + lists::mac_shift,
+                            criterion.links.data() + lists::mac_shift,
+                            regions,
+                            count,
+                            all,
+                            error};
+    region_cells_kernel<<<backend::blocks_for(tree.node_capacity(), threads), threads, 0, queue.stream()>>>(
+        cells);
+    GRAFT_CUDA_LAUNCHED("cells in regions");
     ++queue.launches;
 }
 
@@ -242,7 +243,8 @@ void put_nodes(backend::Queue& queue, const essential::OwnNodes& own, const esse
 }
 
 void take_nodes(backend::Queue& queue, const essential::RankSections& from, const essential::RankShape& shape,
-                const essential::RankHeader& header, const essential::RankPlace& place, const essential::RemoteNodes& to) {
+                const essential::RankHeader& header, const essential::RankOffsets& place,
+                const essential::RemoteNodes& to) {
     take_nodes_kernel<<<backend::blocks_for(header.nodes, threads), threads, 0, queue.stream()>>>(
         from, shape, place, header.nodes, to);
     GRAFT_CUDA_LAUNCHED("nodes from other ranks");

@@ -5,7 +5,7 @@
 namespace graft::forces {
 
 void launch_direct_fp32(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input) {
-    if (is_wide(kind, potential, input.cut.targets))
+    if (is_wide(kind, potential, input.division.targets))
         launch_direct_kernel<DirectShapeWide, DevicePair::constant, false>(queue, input);
     else
         launch_direct<DirectShapeFp32>(queue, kind, potential, input);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames of the blocks of targets for all-pairs on the device, as direct.cpp makes them on the host.
+// Frames of the blocks of targets for all-pairs on the device, as direct_force.cpp makes them on the host.
 //
 // Boxes are made of minima and maxima alone, so no order of reduction changes a bit. A block of targets at
 // one place looks for the nearest source at another place: n_sources reads of it, which only such blocks pay.
@@ -111,9 +111,9 @@ __global__ __launch_bounds__(threads) void make_frames(const DirectInput input, 
     const Corners of_sources = all_sources(to.bounds, scratch);
     Corners box = of_sources;
     if (!one) {
-        const int64_t first = blockIdx.x * input.cut.block;
-        box = corners_of(input.targets, first + threadIdx.x, min(first + input.cut.block, input.cut.targets),
-                         threads);
+        const int64_t first = blockIdx.x * input.division.block;
+        box = corners_of(input.targets, first + threadIdx.x,
+                         min(first + input.division.block, input.division.targets), threads);
         block_corners(box, scratch);
     }
     const bool point = box.lower[0] == box.upper[0] && box.lower[1] == box.upper[1] &&
@@ -144,7 +144,7 @@ void launch_direct_frames(backend::Queue& queue, bool in_double, bool one, bool 
     GRAFT_CUDA_LAUNCHED("bound_sources");
     const auto kernel = in_double ? (one ? make_frames<double, true> : make_frames<double, false>)
                                   : (one ? make_frames<float, true> : make_frames<float, false>);
-    kernel<<<one ? 1u : static_cast<unsigned>(input.cut.blocks), threads, 0, queue.stream()>>>(
+    kernel<<<one ? 1u : static_cast<unsigned>(input.division.blocks), threads, 0, queue.stream()>>>(
         input, softened, to);
     GRAFT_CUDA_LAUNCHED("make_frames");
     queue.launches += 2;

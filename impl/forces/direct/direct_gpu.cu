@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All pairs on the device: the cut into blocks and parts, frames, a kernel, partial sums added in order.
+// All pairs on the device: the division into blocks and parts, frames, a kernel, partial sums added in order.
 //
 // Bytes: sources are read once a block of targets (32 or 40 bytes each, from the second-level cache), partial
 // sums are parts * 3 or 4 numbers a target, written and read once. Everything else is arithmetic: see
@@ -25,16 +25,16 @@ int64_t divided(int64_t n, int64_t by) {
 
 /// Parts of sources: enough to fill the device, and with long parts so many that the last blocks to finish
 /// are a small share.
-DirectCut cut_pairs(int64_t targets, int64_t sources, const DirectBlock& block) {
-    DirectCut cut{targets, sources, block.targets, divided(targets, block.targets)};
+DirectDivision divide_pairs(int64_t targets, int64_t sources, const DirectBlock& block) {
+    DirectDivision division{targets, sources, block.targets, divided(targets, block.targets)};
     const int64_t full_blocks = full_threads / block.threads;
-    const int64_t to_fill = std::min(full_blocks / cut.blocks, sources / least_part);
-    const int64_t to_balance = std::min(divided(16 * full_blocks, cut.blocks), sources / long_part);
+    const int64_t to_fill = std::min(full_blocks / division.blocks, sources / least_part);
+    const int64_t to_balance = std::min(divided(16 * full_blocks, division.blocks), sources / long_part);
     const int64_t parts = std::max(int64_t{1}, std::max(to_fill, to_balance));
     const int64_t step = sources / parts >= 4 * tile ? tile : least_part;
-    cut.part = std::max(least_part, divided(divided(sources, parts), step) * step);
-    cut.parts = divided(sources, cut.part);
-    return cut;
+    division.part = std::max(least_part, divided(divided(sources, parts), step) * step);
+    division.parts = divided(sources, division.part);
+    return division;
 }
 
 struct CombineOut {
@@ -45,11 +45,11 @@ struct CombineOut {
 
 template <typename Sum>
 __device__ double sum_parts(const DirectInput& input, int component, int components, int64_t k) {
-    const Sum* from = static_cast<const Sum*>(input.partial) + component * input.cut.targets + k;
+    const Sum* from = static_cast<const Sum*>(input.partial) + component * input.division.targets + k;
     double sum = 0;
 #pragma unroll 8
-    for (int64_t part = 0; part < input.cut.parts; ++part)
-        sum += static_cast<double>(from[part * components * input.cut.targets]);
+    for (int64_t part = 0; part < input.division.parts; ++part)
+        sum += static_cast<double>(from[part * components * input.division.targets]);
     return sum;
 }
 
@@ -67,7 +67,8 @@ __device__ void put_field(const DirectInput& input, const CombineOut& out, doubl
 }
 
 __device__ void count_pairs(const DirectInput& input, const CombineOut& out) {
-    out.status->pairs += static_cast<double>(input.cut.targets) * static_cast<double>(input.cut.sources);
+    out.status->pairs +=
+        static_cast<double>(input.division.targets) * static_cast<double>(input.division.sources);
 }
 
 template <typename Sum, bool with_potential>
@@ -80,11 +81,12 @@ __device__ void combine(const DirectInput& input, const CombineOut& out, double 
 template <typename Sum, bool with_potential>
 __global__ void direct_combine(const DirectInput input, const CombineOut out) {
     const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
-    if (k >= input.cut.targets || backend::stopped(input.status))
+    if (k >= input.division.targets || backend::stopped(input.status))
         return;
     if (k == 0)
         count_pairs(input, out);
-    const double scale = input.cut.parts > 0 ? input.frames[k / input.cut.block].scale : 1; // no sources: 0
+    const double scale =
+        input.division.parts > 0 ? input.frames[k / input.division.block].scale : 1; // no sources: 0
     combine<Sum, with_potential>(input, out, scale, k);
 }
 
@@ -99,11 +101,11 @@ __global__ __launch_bounds__(combine_threads) void direct_combine_single(const D
     const int64_t first = blockIdx.x * int64_t{combine_threads}, k = first + threadIdx.x;
     if (k == 0)
         count_pairs(input, out);
-    const Frame frame = input.frames[first / input.cut.block];
-    const ExactFrame exact = input.exact[first / input.cut.block];
+    const Frame frame = input.frames[first / input.division.block];
+    const ExactFrame exact = input.exact[first / input.division.block];
     const bool coarse =
-        k < input.cut.targets && (exact.all || is_coarse<kind, with_potential>(input, frame, k));
-    if (k < input.cut.targets && !coarse)
+        k < input.division.targets && (exact.all || is_coarse<kind, with_potential>(input, frame, k));
+    if (k < input.division.targets && !coarse)
         combine<Sum, with_potential>(input, out, frame.scale, k);
     const int count = collect(coarse, tile);
     for (int at = 0; at < count; at += exact_lanes) {
@@ -126,7 +128,7 @@ void launch_combine_single(backend::Queue& queue, DevicePair kind, bool potentia
     with_pair_kind(kind, [&]<DevicePair fixed>() {
         const auto kernel =
             potential ? direct_combine_single<Sum, true, fixed> : direct_combine_single<Sum, false, fixed>;
-        kernel<<<backend::blocks_for(input.cut.targets, combine_threads), combine_threads, 0,
+        kernel<<<backend::blocks_for(input.division.targets, combine_threads), combine_threads, 0,
                  queue.stream()>>>(input, out);
     });
 }
@@ -135,14 +137,14 @@ void launch_combine(backend::Queue& queue, const DeviceEvaluation& how, bool bes
                     const CombineOut& out) {
     const bool potential = how.pairs.potential, full = how.precision == DevicePrecision::fp64;
     const DevicePair kind = pair_kind(how.pairs);
-    if (best && !full && input.cut.parts > 0) {
+    if (best && !full && input.division.parts > 0) {
         how.precision == DevicePrecision::fp32
             ? launch_combine_single<float>(queue, kind, potential, input, out)
             : launch_combine_single<double>(queue, kind, potential, input, out);
     } else {
         const auto kernel = full ? (potential ? direct_combine<double, true> : direct_combine<double, false>)
                                  : (potential ? direct_combine<float, true> : direct_combine<float, false>);
-        kernel<<<backend::blocks_for(input.cut.targets, combine_threads), combine_threads, 0,
+        kernel<<<backend::blocks_for(input.division.targets, combine_threads), combine_threads, 0,
                  queue.stream()>>>(input, out);
     }
     GRAFT_CUDA_LAUNCHED("direct_combine");
@@ -211,8 +213,8 @@ struct DeviceDirect::Work {
 
     void paper(backend::Queue& queue, const DeviceEvaluation& how, DirectStage stage, DirectInput& input) {
         const bool in_double = how.precision == DevicePrecision::fp64;
-        const int threads = stage_threads(how, stage, input.cut.targets);
-        packed.resize(4 * (input.cut.sources + input.cut.targets));
+        const int threads = stage_threads(how, stage, input.division.targets);
+        packed.resize(4 * (input.division.sources + input.division.targets));
         make_frames(queue, how, true, input);
         if (in_double)
             require_variants().stage_fp64(queue, stage, threads, how.pairs.potential,
@@ -222,11 +224,11 @@ struct DeviceDirect::Work {
                                           reinterpret_cast<DirectSource<float>*>(packed.data()), input);
     }
 
-    void reserve(const DirectCut& cut, int components) {
-        frames.resize(cut.blocks);
-        exact.resize(cut.blocks);
+    void reserve(const DirectDivision& division, int components) {
+        frames.resize(division.blocks);
+        exact.resize(division.blocks);
         boxes.resize(direct_bounds * direct_bound_blocks);
-        partial.resize(cut.parts * components * cut.targets);
+        partial.resize(division.parts * components * division.targets);
     }
 };
 
@@ -243,11 +245,11 @@ void DeviceDirect::evaluate(backend::Queue& queue, const DeviceEvaluation& how, 
     const bool best = stage == DirectStage::best;
     DirectInput input;
     input.sources = sources, input.targets = targets;
-    input.cut = cut_pairs(targets.n, sources.n,
-                          best ? direct_block(how, targets.n) : DirectBlock{targets.n, targets.n});
+    input.division = divide_pairs(targets.n, sources.n,
+                                  best ? direct_block(how, targets.n) : DirectBlock{targets.n, targets.n});
     if (!best)
-        input.cut.part = std::max(least_part, sources.n), input.cut.parts = 1;
-    work_->reserve(input.cut, how.pairs.potential ? 4 : 3);
+        input.division.part = std::max(least_part, sources.n), input.division.parts = 1;
+    work_->reserve(input.division, how.pairs.potential ? 4 : 3);
     input.frames = work_->frames.data();
     input.exact = work_->exact.data();
     input.partial = work_->partial.data();
@@ -255,7 +257,7 @@ void DeviceDirect::evaluate(backend::Queue& queue, const DeviceEvaluation& how, 
     input.status = queue.status();
     input.charge_scale = std::ldexp(1.0, std::ilogb(static_cast<double>(std::max(int64_t{1}, sources.n))));
     if (sources.n == 0)
-        input.cut.parts = 0; // nothing to launch; the sums are 0
+        input.division.parts = 0; // nothing to launch; the sums are 0
     else if (best)
         work_->best(queue, how, input);
     else

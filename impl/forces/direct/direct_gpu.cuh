@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the all-pairs kernels share: sources as they are read, frames of blocks of targets, partial sums.
 //
-// Targets are cut into blocks of consecutive ones, each with a frame of its own, and sources into equal
+// Targets are divided into blocks of consecutive ones, each with a frame of its own, and sources into equal
 // parts; a thread block takes one block of targets and one part. Its sums go to `partial` (frame units), and
-// direct_combine adds the parts in order. The cut depends on the two counts alone, not on the device.
+// direct_combine adds the parts in order. The division depends on the two counts alone, not on the device.
 #pragma once
 
 #include "forces/evaluate_gpu.cuh"
@@ -13,7 +13,7 @@
 
 namespace graft::forces {
 
-struct DirectCut {
+struct DirectDivision {
     int64_t targets = 0, sources = 0;
     int64_t block = 1;  // targets a block
     int64_t blocks = 0; // of targets
@@ -29,7 +29,7 @@ struct ExactFrame {
 
 struct DirectInput {
     DeviceSources sources, targets;
-    DirectCut cut;
+    DirectDivision division;
     const Frame* frames = nullptr; // one a block of targets
     CloseCells close;              // of the sources, in single precision
     const ExactFrame* exact = nullptr; // one a block
@@ -41,9 +41,9 @@ struct DirectInput {
 };
 
 /// Place of a partial sum.
-__host__ __device__ inline int64_t partial_place(const DirectCut& cut, int64_t part, int component,
+__host__ __device__ inline int64_t partial_place(const DirectDivision& division, int64_t part, int component,
                                                  int components, int64_t target) {
-    return (part * components + component) * cut.targets + target;
+    return (part * components + component) * division.targets + target;
 }
 
 /// Sources as threads read them from shared memory: one 128-bit word (two in double), the same for a warp.
@@ -71,7 +71,7 @@ struct DirectBlock {
 };
 DirectBlock direct_block(const DeviceEvaluation& how, int64_t targets);
 
-/// Launch the `best` kernel for input.cut; one file a precision.
+/// Launch the `best` kernel for input.division; one file a precision.
 void launch_direct_fp32(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input);
 void launch_direct_mixed(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input);
 void launch_direct_fp64(backend::Queue& queue, DevicePair kind, bool potential, const DirectInput& input);

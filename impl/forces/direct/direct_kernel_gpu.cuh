@@ -67,7 +67,7 @@ struct DirectTargets {
     __device__ __forceinline__ void load(const DirectInput& input, const Frame& frame, int64_t first) {
 #pragma unroll
         for (int t = 0; t < Shape::lanes; ++t) {
-            const int64_t k = min(first + t * Shape::threads, input.cut.targets - 1);
+            const int64_t k = min(first + t * Shape::threads, input.division.targets - 1);
             x[t] = static_cast<T>((input.targets.x[k] - frame.centre[0]) * frame.scale);
             y[t] = static_cast<T>((input.targets.y[k] - frame.centre[1]) * frame.scale);
             z[t] = static_cast<T>((input.targets.z[k] - frame.centre[2]) * frame.scale);
@@ -113,12 +113,13 @@ __device__ __forceinline__ void store_totals(const DirectInput& input, int64_t f
                                              const DirectTile<Shape, kind, with_potential>& tile) {
     using Total = typename Shape::Total;
     constexpr int components = with_potential ? 4 : 3;
-    Total* to = static_cast<Total*>(input.partial) + partial_place(input.cut, blockIdx.y, 0, components, 0);
+    Total* to =
+        static_cast<Total*>(input.partial) + partial_place(input.division, blockIdx.y, 0, components, 0);
     for (int t = 0; t < Shape::lanes; ++t) {
         const int64_t k = first + t * Shape::threads;
-        if (k < input.cut.targets)
+        if (k < input.division.targets)
             for (int component = 0; component < components; ++component)
-                to[component * input.cut.targets + k] = tile.total[t][component][threadIdx.x];
+                to[component * input.division.targets + k] = tile.total[t][component][threadIdx.x];
     }
 }
 
@@ -129,7 +130,8 @@ __global__ __launch_bounds__(Shape::threads) void direct_kernel(const DirectInpu
         return;
     const Frame frame = input.frames[blockIdx.x];
     const int64_t first = blockIdx.x * int64_t{Shape::threads * Shape::lanes} + threadIdx.x;
-    const int64_t begin = blockIdx.y * input.cut.part, end = min(begin + input.cut.part, input.cut.sources);
+    const int64_t begin = blockIdx.y * input.division.part,
+                  end = min(begin + input.division.part, input.division.sources);
     DirectTargets<Shape, kind, with_potential> targets;
     targets.load(input, frame, first);
     for (int64_t at = begin; at < end; at += Shape::tile) {
@@ -154,7 +156,8 @@ __global__ __launch_bounds__(Shape::threads) void direct_kernel(const DirectInpu
 
 template <class Shape, DevicePair kind, bool with_potential>
 void launch_direct_kernel(backend::Queue& queue, const DirectInput& input) {
-    const dim3 grid(static_cast<unsigned>(input.cut.blocks), static_cast<unsigned>(input.cut.parts));
+    const dim3 grid(static_cast<unsigned>(input.division.blocks),
+                    static_cast<unsigned>(input.division.parts));
     direct_kernel<Shape, kind, with_potential><<<grid, Shape::threads, 0, queue.stream()>>>(input);
     GRAFT_CUDA_LAUNCHED("all pairs");
     ++queue.launches;

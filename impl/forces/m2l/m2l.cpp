@@ -89,7 +89,7 @@ template <typename T>
 void transpose_records(const T* expansion, int size, const int32_t* nodes, int64_t count, int64_t padded,
                        T* rows) {
     alignas(64) static constexpr T zeros[moments::record_size(moments::max_order, false)] = {};
-    transpose(expansion, size, nodes, count, zeros, rows, LocalSources<T>::stride, padded);
+    transpose(expansion, size, nodes, count, zeros, rows, M2lSources<T>::stride, padded);
 }
 void transpose_float(const float* expansion, int size, const int32_t* nodes, int64_t count, int64_t padded,
                      float* rows) {
@@ -110,13 +110,13 @@ HWY_EXPORT(l2p_float);
 HWY_EXPORT(l2p_double);
 
 template <typename T>
-void m2l(const CellVariant& v, double length, const LocalSources<T>& cells, LocalExpansion& local) {
+void m2l(const CellVariant& v, double length, const M2lSources<T>& cells, LocalExpansion& local) {
     if (moments::is_harmonic(v.order))
         return m2l_harmonic(v.order, cells, local);
     v.softened ? m2l_of<T, true>(v.order, length, cells, local) : m2l_of<T, false>(v.order, length, cells, local);
 }
-template void m2l(const CellVariant&, double, const LocalSources<float>&, LocalExpansion&);
-template void m2l(const CellVariant&, double, const LocalSources<double>&, LocalExpansion&);
+template void m2l(const CellVariant&, double, const M2lSources<float>&, LocalExpansion&);
+template void m2l(const CellVariant&, double, const M2lSources<double>&, LocalExpansion&);
 
 template <>
 void l2p<float>(const CellVariant& v, const LocalExpansion& local, const Targets<float>& targets,
@@ -141,8 +141,8 @@ HWY_EXPORT(transpose_double);
 } // namespace
 
 template <typename T>
-void LocalSources<T>::fill(const moments::Moments& moments, const T* expansion, const int32_t* nodes,
-                           int64_t count, const Frame& frame, const CellVariant& variant) {
+void M2lSources<T>::fill(const moments::Moments& moments, const T* expansion, const int32_t* nodes,
+                         int64_t count, const Frame& frame, const CellVariant& variant) {
     const int size = moments::record_size(variant.order, variant.softened);
     values_.resize((4 + size) * stride);
     padded_ = (count + source_pad - 1) / source_pad * source_pad;
@@ -162,8 +162,8 @@ void LocalSources<T>::fill(const moments::Moments& moments, const T* expansion, 
         HWY_DYNAMIC_DISPATCH(transpose_double)(expansion, size, nodes, count, padded_, to + 4 * stride);
 }
 
-template class LocalSources<float>;
-template class LocalSources<double>;
+template class M2lSources<float>;
+template class M2lSources<double>;
 
 } // namespace graft::forces
 #endif

@@ -30,12 +30,12 @@ struct LocalExpansion {
 
 /// Cells packed for M2L: rows of numbers, one column a cell.
 template <typename T>
-class LocalSources {
+class M2lSources {
   public:
     static constexpr int64_t capacity = 128;
     /// From one row to the next: more than a power of two, for the cache's sets.
     static constexpr int64_t stride = capacity + source_pad;
-    explicit LocalSources(core::Memory& memory) : values_(memory, "M2L cells") {}
+    explicit M2lSources(core::Memory& memory) : values_(memory, "M2L cells") {}
 
     /// Packs `count` <= capacity nodes; `expansion` as for CellBuffer::fill. variant.per_particle is not for
     /// M2L.
@@ -51,19 +51,19 @@ class LocalSources {
 
 /// Adds the cells' field to the expansion. `length` is Plummer's eps in frame units (variant.softened).
 template <typename T>
-void m2l(const CellVariant& variant, double length, const LocalSources<T>& cells, LocalExpansion& local);
+void m2l(const CellVariant& variant, double length, const M2lSources<T>& cells, LocalExpansion& local);
 
 /// The same of each kind of cells, which impl/instances.cmake makes.
 template <typename T, bool softened>
-void m2l_of(int order, double length, const LocalSources<T>& cells, LocalExpansion& local);
+void m2l_of(int order, double length, const M2lSources<T>& cells, LocalExpansion& local);
 template <>
-void m2l_of<float, false>(int order, double length, const LocalSources<float>& cells, LocalExpansion& local);
+void m2l_of<float, false>(int order, double length, const M2lSources<float>& cells, LocalExpansion& local);
 template <>
-void m2l_of<float, true>(int order, double length, const LocalSources<float>& cells, LocalExpansion& local);
+void m2l_of<float, true>(int order, double length, const M2lSources<float>& cells, LocalExpansion& local);
 template <>
-void m2l_of<double, false>(int order, double length, const LocalSources<double>& cells, LocalExpansion& local);
+void m2l_of<double, false>(int order, double length, const M2lSources<double>& cells, LocalExpansion& local);
 template <>
-void m2l_of<double, true>(int order, double length, const LocalSources<double>& cells, LocalExpansion& local);
+void m2l_of<double, true>(int order, double length, const M2lSources<double>& cells, LocalExpansion& local);
 
 /// Adds the expansion's field at the targets. Cost: about 6 term_count(local_order) operations a target, in
 /// double.

@@ -17,11 +17,11 @@ inline constexpr int64_t m2l_cells = 8;
 /// On a GPU polynomials pay from so many groups on, a warp each (docs/lab/gpu/local.md).
 inline constexpr int64_t least_far_groups = 1024;
 
-enum class LocalPlace { cpu, gpu };
+enum class M2lDevice { cpu, gpu };
 
 /// NULL where far cells become polynomials, else why they do not. plummer_each: every particle has a Plummer
 /// length of its own.
-inline const char* why_not_local(const settings::Settings& settings, bool plummer_each, LocalPlace place) {
+inline const char* why_not_local(const settings::Settings& settings, bool plummer_each, M2lDevice place) {
     if (settings.local == settings::Local::off)
         return "local is off";
     if (settings.mac != settings::MacType::error)
@@ -30,7 +30,7 @@ inline const char* why_not_local(const settings::Settings& settings, bool plumme
         return "the box is periodic";
     if (plummer_each)
         return "every particle has a Plummer length of its own";
-    if (place == LocalPlace::cpu)
+    if (place == M2lDevice::cpu)
         return settings.local == settings::Local::auto_ && settings.order == 0 ? "no faster at order 0" : nullptr;
     if (settings.order != 2 || settings.precision == settings::Precision::fp64)
         return "on a GPU only for order 2 in fp32 and mixed";

@@ -38,7 +38,7 @@ __device__ __forceinline__ PackedCell read_cell(const PackedCell* from) {
 template <bool softened>
 __device__ __forceinline__ void add_cell(const PackedCell& cell, const GroupFrame& frame, float eps2,
                                          float* sum) {
-    using Body = LocalBody<DeviceOps<float>, device_local_order, softened, false>;
+    using Body = M2lBody<DeviceOps<float>, device_local_order, softened, false>;
     float u[3] = {-static_cast<float>(fma(cell.x, frame.scale, -frame.centre[0])),
                   -static_cast<float>(fma(cell.y, frame.scale, -frame.centre[1])),
                   -static_cast<float>(fma(cell.z, frame.scale, -frame.centre[2]))};
@@ -75,7 +75,7 @@ template <bool softened>
 __device__ __forceinline__ void sum_list(const EvaluationView& v, const GroupFrame& frame,
                                          const int32_t* list, int64_t count, const PackedCell* cells,
                                          float* to) {
-    const double length = v.length * frame.scale;
+    const double length = v.softening.length * frame.scale;
     const float eps2 = softened ? static_cast<float>(length * length) : 0.0f;
     float sum[device_local_terms];
     for (float& value : sum)
@@ -93,7 +93,7 @@ __device__ __forceinline__ void sum_list(const EvaluationView& v, const GroupFra
 }
 
 template <bool softened>
-__global__ __launch_bounds__(threads) void far_kernel(EvaluationView v, UnitView units,
+__global__ __launch_bounds__(threads) void far_kernel(EvaluationView v, TaskView tasks,
                                                       const PackedCell* cells, const ChargeSigns* signs,
                                                       float* expansions) {
     if (backend::stopped(v.status) || signs->one_sign == 0)
@@ -101,18 +101,18 @@ __global__ __launch_bounds__(threads) void far_kernel(EvaluationView v, UnitView
     const int64_t g = (int64_t{blockIdx.x} * threads + threadIdx.x) / 32;
     if (g >= batch_group_count(v))
         return;
-    const int64_t end = v.node_offset[g + 1], begin = v.node_offset[g] + v.near_count[g];
+    const int64_t end = v.lists.node_offset[g + 1], begin = v.lists.node_offset[g] + v.far.near_count[g];
     if (begin == end)
         return;
-    const GroupFrame& frame = units.frames[g];
-    sum_list<softened>(v, frame, v.node_list + begin, end - begin, cells,
+    const GroupFrame& frame = tasks.frames[g];
+    sum_list<softened>(v, frame, v.lists.nodes + begin, end - begin, cells,
                        expansions + g * device_local_terms);
 }
 
 /// Frame of a super group's polynomial: that of the box around its groups (a warp; all lanes get it).
 __device__ __forceinline__ GroupFrame frame_around(const EvaluationView& v, int64_t first, int64_t groups) {
     const int64_t k = first + min(static_cast<int64_t>(threadIdx.x % 32), groups - 1);
-    geometry::Box box = v.groups[k].target.box;
+    geometry::Box box = v.targets.groups[k].target.box;
     for (int step = 16; step > 0; step /= 2)
         for (int a = 0; a < 3; ++a) {
             box.lower[a] = fmin(box.lower[a], __shfl_xor_sync(all_lanes, box.lower[a], step));
@@ -134,15 +134,16 @@ __global__ __launch_bounds__(threads) void shared_kernel(EvaluationView v, const
     if (backend::stopped(v.status))
         return;
     const int64_t s = (int64_t{blockIdx.x} * threads + threadIdx.x) / 32;
-    const int64_t all = *v.group_count, begin = lists::batch_begin(all, v.batch, v.batches),
-                  end = lists::batch_begin(all, v.batch + 1, v.batches);
-    const int64_t width = int64_t{1} << v.shared.log_width;
-    const int64_t first = ((begin >> v.shared.log_width) + s) * width;
-    if (begin == end || first >= end || v.shared.count[s] == 0)
+    const int64_t all = *v.targets.group_count,
+                  begin = lists::batch_begin(all, v.lists.batch, v.lists.batches),
+                  end = lists::batch_begin(all, v.lists.batch + 1, v.lists.batches);
+    const int64_t width = int64_t{1} << v.far.shared.log_width;
+    const int64_t first = ((begin >> v.far.shared.log_width) + s) * width;
+    if (begin == end || first >= end || v.far.shared.count[s] == 0)
         return;
-    const int32_t count = v.shared.count[s];
+    const int32_t count = v.far.shared.count[s];
     const GroupFrame frame = frame_around(v, first, min(width, all - first));
-    sum_list<softened>(v, frame, v.shared.nodes + (s + 1) * v.shared.room - count, count, cells,
+    sum_list<softened>(v, frame, v.far.shared.nodes + (s + 1) * v.far.shared.room - count, count, cells,
                        expansions + s * device_local_terms);
     if (threadIdx.x % 32 != 0)
         return;
@@ -158,13 +159,13 @@ __device__ __forceinline__ float limited(double power) {
 
 /// A thread a group.
 __global__ void __launch_bounds__(spread_threads)
-    spread_kernel(EvaluationView v, UnitView units, const GroupFrame* frames, const float* shared,
+    spread_kernel(EvaluationView v, TaskView tasks, const GroupFrame* frames, const float* shared,
                   float* expansions) {
     const int64_t g = int64_t{blockIdx.x} * spread_threads + threadIdx.x;
     if (backend::stopped(v.status) || g >= batch_group_count(v) || shared_cells(v, g) == 0)
         return;
     const int64_t s = super_of(v, g);
-    const GroupFrame& own = units.frames[g];
+    const GroupFrame& own = tasks.frames[g];
     const double ratio = frames[s].scale / own.scale; // powers of two
     float h[3];
     for (int a = 0; a < 3; ++a)
@@ -197,14 +198,14 @@ __global__ void __launch_bounds__(spread_threads)
 
 } // namespace
 
-void sum_far(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+void sum_far(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks,
              const PackedCell* cells, const ChargeSigns* signs, bool softened, int64_t group_capacity,
              float* expansions) {
     const unsigned blocks = backend::blocks_for(group_capacity * 32, threads);
     if (softened)
-        far_kernel<true><<<blocks, threads, 0, queue.stream()>>>(view, units, cells, signs, expansions);
+        far_kernel<true><<<blocks, threads, 0, queue.stream()>>>(view, tasks, cells, signs, expansions);
     else
-        far_kernel<false><<<blocks, threads, 0, queue.stream()>>>(view, units, cells, signs, expansions);
+        far_kernel<false><<<blocks, threads, 0, queue.stream()>>>(view, tasks, cells, signs, expansions);
     GRAFT_CUDA_LAUNCHED("far cells");
     ++queue.launches;
 }
@@ -218,10 +219,10 @@ void sum_shared(backend::Queue& queue, const EvaluationView& view, const PackedC
     ++queue.launches;
 }
 
-void spread_shared(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+void spread_shared(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks,
                    int64_t group_capacity, const GroupFrame* frames, const float* shared, float* expansions) {
     spread_kernel<<<backend::blocks_for(group_capacity, spread_threads), spread_threads, 0, queue.stream()>>>(
-        view, units, frames, shared, expansions);
+        view, tasks, frames, shared, expansions);
     GRAFT_CUDA_LAUNCHED("polynomials of super groups to groups");
     ++queue.launches;
 }

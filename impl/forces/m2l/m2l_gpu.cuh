@@ -18,21 +18,21 @@ inline constexpr int device_local_terms = moments::term_count(device_local_degre
 static_assert(device_local_terms * 4 == local_bytes_a_group);
 static_assert(sharing_groups == lists::least_sharing_groups);
 
-/// Enqueued: the polynomials of the batch's groups that have far cells (view.near_count), from the entries
+/// Enqueued: the polynomials of the batch's groups that have far cells (view.far.near_count), from the entries
 /// behind the near ones. Charges of both signs: stop-free, nothing is done, and gather_slots() adds nothing,
-/// as cut_units() then counts every cell as near. `length`: Plummer's, for all, softened only.
-void sum_far(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+/// as make_tasks() then counts every cell as near. `length`: Plummer's, for all, softened only.
+void sum_far(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks,
              const PackedCell* cells, const ChargeSigns* signs, bool softened, int64_t group_capacity,
              float* expansions);
 
-/// What super groups share (view.shared, from lists of which `any()`): their polynomials, each about the
+/// What super groups share (view.far.shared, from lists of which `any()`): their polynomials, each about the
 /// centre of its own box, with their frames. Enqueued, after pack_cells(); buffers have an entry a super
 /// group. Status: far_cells.
 void sum_shared(backend::Queue& queue, const EvaluationView& view, const PackedCell* cells, bool softened,
                 int64_t super_capacity, GroupFrame* frames, float* expansions);
 /// Adds them, moved to the groups' centres, to the groups' polynomials, or makes these of them; after
 /// sum_far(). A thread a group: 462 products.
-void spread_shared(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+void spread_shared(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks,
                    int64_t group_capacity, const GroupFrame* frames, const float* shared, float* expansions);
 
 #define GRAFT_LOCAL_BODY GRAFT_BODY

@@ -37,7 +37,7 @@ struct HarmonicCells {
     Real w[harmonic_count(moments::max_order)];
     Real table[moments::max_table];
 
-    HWY_INLINE void read(const LocalSources<T>& cells, int64_t j, const Real (&centre)[3]) {
+    HWY_INLINE void read(const M2lSources<T>& cells, int64_t j, const Real (&centre)[3]) {
         const typename Ops::D d;
         const auto row = [&](int k) HWY_ATTR { return hn::Load(d, cells.row(k) + j); };
         Real u[3] = {ops.sub(centre[0], row(0)), ops.sub(centre[1], row(1)), ops.sub(centre[2], row(2))};
@@ -55,7 +55,7 @@ struct HarmonicCells {
 };
 
 template <typename T>
-void m2l_any(int order, const LocalSources<T>& cells, LocalExpansion& local) {
+void m2l_any(int order, const M2lSources<T>& cells, LocalExpansion& local) {
     using Ops = VectorOps<T>;
     using Real = typename Ops::Real;
     const Ops ops;
@@ -110,10 +110,10 @@ void l2p_any(const CellVariant& v, const LocalExpansion& local, const Targets<T>
     }
 }
 
-void m2l_harmonic_float(int order, const LocalSources<float>& cells, LocalExpansion& local) {
+void m2l_harmonic_float(int order, const M2lSources<float>& cells, LocalExpansion& local) {
     m2l_any(order, cells, local);
 }
-void m2l_harmonic_double(int order, const LocalSources<double>& cells, LocalExpansion& local) {
+void m2l_harmonic_double(int order, const M2lSources<double>& cells, LocalExpansion& local) {
     m2l_any(order, cells, local);
 }
 void l2p_harmonic_float(const CellVariant& v, const LocalExpansion& local, const Targets<float>& targets,
@@ -138,11 +138,11 @@ HWY_EXPORT(l2p_harmonic_float);
 HWY_EXPORT(l2p_harmonic_double);
 
 template <>
-void m2l_harmonic<float>(int order, const LocalSources<float>& cells, LocalExpansion& local) {
+void m2l_harmonic<float>(int order, const M2lSources<float>& cells, LocalExpansion& local) {
     HWY_DYNAMIC_DISPATCH(m2l_harmonic_float)(order, cells, local);
 }
 template <>
-void m2l_harmonic<double>(int order, const LocalSources<double>& cells, LocalExpansion& local) {
+void m2l_harmonic<double>(int order, const M2lSources<double>& cells, LocalExpansion& local) {
     HWY_DYNAMIC_DISPATCH(m2l_harmonic_double)(order, cells, local);
 }
 template <>

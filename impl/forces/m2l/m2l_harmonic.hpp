@@ -11,7 +11,7 @@ namespace graft::forces {
 
 /// See m2l(); cells without softening. Cost: a sixth of (order + 1)^2 (local_order + 1)^2 products a cell.
 template <typename T>
-void m2l_harmonic(int order, const LocalSources<T>& cells, LocalExpansion& local);
+void m2l_harmonic(int order, const M2lSources<T>& cells, LocalExpansion& local);
 
 /// See l2p(). Cost: 8 (local_order + 1)^2 operations a target.
 template <typename T>

@@ -22,10 +22,10 @@ namespace graft::forces::HWY_NAMESPACE {
 
 /// M2L of cells of `order`, in the lanes of vectors.
 template <typename T, int order, bool softened>
-struct LocalKernel {
+struct M2lKernel {
     using Ops = VectorOps<T>;
     using Real = typename Ops::Real;
-    using Body = LocalBody<Ops, order, softened, true>;
+    using Body = M2lBody<Ops, order, softened, true>;
     static constexpr Ops ops{};
     static constexpr moments::SourceMatrix<order, softened> matrix{};
 
@@ -36,7 +36,7 @@ struct LocalKernel {
         const auto add = [&]<int i>() HWY_ATTR {
             constexpr double factor = matrix.value[k][i];
             if constexpr (factor != 0) {
-                const Real number = hn::Load(typename Ops::D(), records + i * LocalSources<T>::stride);
+                const Real number = hn::Load(typename Ops::D(), records + i * M2lSources<T>::stride);
                 w[k] = first ? ops.mul(ops.set(factor), number) : ops.fma(ops.set(factor), number, w[k]);
                 first = false;
             }
@@ -49,7 +49,7 @@ struct LocalKernel {
         (source<k>(records, w, std::make_integer_sequence<int, numbers>()), ...);
     }
 
-    static HWY_INLINE void add_cells(const LocalSources<T>& cells, int64_t j, const Real (&centre)[3],
+    static HWY_INLINE void add_cells(const M2lSources<T>& cells, int64_t j, const Real (&centre)[3],
                                      Real square, Real* sum) {
         const typename Ops::D d;
         const auto row = [&](int k) HWY_ATTR { return hn::Load(d, cells.row(k) + j); };
@@ -64,7 +64,7 @@ struct LocalKernel {
         Body::add(u, inverse, ops.mul(row(3), inverse), w, sum);
     }
 
-    static HWY_NOINLINE void run(double length, const LocalSources<T>& cells, LocalExpansion& local) {
+    static HWY_NOINLINE void run(double length, const M2lSources<T>& cells, LocalExpansion& local) {
         const typename Ops::D d;
         const Real centre[3] = {ops.set(local.centre[0]), ops.set(local.centre[1]), ops.set(local.centre[2])};
         const Real square = ops.set(length * length);
@@ -84,18 +84,18 @@ struct LocalKernel {
 };
 
 template <typename T, bool softened>
-void m2l_of_order(int order, double length, const LocalSources<T>& cells, LocalExpansion& local) {
+void m2l_of_order(int order, double length, const M2lSources<T>& cells, LocalExpansion& local) {
     switch (order) {
     case 0:
-        return LocalKernel<T, 0, softened>::run(length, cells, local);
+        return M2lKernel<T, 0, softened>::run(length, cells, local);
     case 1:
-        return LocalKernel<T, 1, softened>::run(length, cells, local);
+        return M2lKernel<T, 1, softened>::run(length, cells, local);
     case 2:
-        return LocalKernel<T, 2, softened>::run(length, cells, local);
+        return M2lKernel<T, 2, softened>::run(length, cells, local);
     case 3:
-        return LocalKernel<T, 3, softened>::run(length, cells, local);
+        return M2lKernel<T, 3, softened>::run(length, cells, local);
     default:
-        return LocalKernel<T, 4, softened>::run(length, cells, local);
+        return M2lKernel<T, 4, softened>::run(length, cells, local);
     }
 }
 

@@ -9,13 +9,13 @@
 namespace graft::forces {
 
 namespace fast_cells {
-extern template void launch<false, false>(backend::Queue&, const EvaluationView&, const UnitView&,
+extern template void launch<false, false>(backend::Queue&, const EvaluationView&, const TaskView&,
+                                          const PackedCell*, const ChargeSigns*);
+extern template void launch<true, false>(backend::Queue&, const EvaluationView&, const TaskView&,
                                          const PackedCell*, const ChargeSigns*);
-extern template void launch<true, false>(backend::Queue&, const EvaluationView&, const UnitView&,
-                                        const PackedCell*, const ChargeSigns*);
-extern template void launch<false, true>(backend::Queue&, const EvaluationView&, const UnitView&,
+extern template void launch<false, true>(backend::Queue&, const EvaluationView&, const TaskView&,
                                          const PackedCell*, const ChargeSigns*);
-extern template void launch<true, true>(backend::Queue&, const EvaluationView&, const UnitView&,
+extern template void launch<true, true>(backend::Queue&, const EvaluationView&, const TaskView&,
                                         const PackedCell*, const ChargeSigns*);
 } // namespace fast_cells
 
@@ -24,14 +24,14 @@ namespace {
 constexpr int order = 2;
 
 __device__ PackedCell pack(const EvaluationView& v, int64_t k, bool softened) {
-    PackedCell cell{v.cx[k], v.cy[k], v.cz[k], 0, 0, {}, 0, 0};
-    const float* record = v.single + k * moments::record_size(order, softened);
+    PackedCell cell{v.expansions.cx[k], v.expansions.cy[k], v.expansions.cz[k], 0, 0, {}, 0, 0};
+    const float* record = v.expansions.single + k * moments::record_size(order, softened);
     const double q = record[0] * v.charge_scale, size = fabs(q);
     if (!(size > 0))
         return cell;
     cell.a = static_cast<float>(copysign(1 / sqrt(size), q));
     cell.root_charge = static_cast<float>(copysign(sqrt(size), q));
-    cell.exponent = v.radius[k] > 0 ? max(ilogb(v.rho[k]), -4000) : -4000;
+    cell.exponent = v.expansions.radius[k] > 0 ? max(ilogb(v.expansions.rho[k]), -4000) : -4000;
     const double factor = v.charge_scale / (q * size);
     for (int i = 0; i < 5; ++i)
         cell.quadrupole[i] = static_cast<float>(record[4 + i] * factor);
@@ -48,7 +48,8 @@ __global__ void pack_kernel(EvaluationView v, const tree::DeviceTreeCounts* coun
     const int64_t nodes = counts->nodes, step = int64_t{gridDim.x} * blockDim.x;
     const int64_t first = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (first == 0)
-        signs->one_sign = nodes > 0 && fabs(v.values[0]) >= v.magnitude[0] * (1 - 1e-12) ? 1 : 0;
+        signs->one_sign =
+            nodes > 0 && fabs(v.expansions.values[0]) >= v.expansions.magnitude[0] * (1 - 1e-12) ? 1 : 0;
     for (int64_t k = first; k < nodes; k += step)
         cells[k] = pack(v, k, softened);
 }
@@ -63,14 +64,14 @@ void pack_cells(backend::Queue& queue, const EvaluationView& view, const tree::D
     ++queue.launches;
 }
 
-void sum_cells_fast(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+void sum_cells_fast(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks,
                     const PackedCell* cells, const ChargeSigns* signs, bool softened, bool potential) {
     if (potential)
-        softened ? forces::fast_cells::launch<true, true>(queue, view, units, cells, signs)
-                 : forces::fast_cells::launch<false, true>(queue, view, units, cells, signs);
+        softened ? forces::fast_cells::launch<true, true>(queue, view, tasks, cells, signs)
+                 : forces::fast_cells::launch<false, true>(queue, view, tasks, cells, signs);
     else
-        softened ? forces::fast_cells::launch<true, false>(queue, view, units, cells, signs)
-                 : forces::fast_cells::launch<false, false>(queue, view, units, cells, signs);
+        softened ? forces::fast_cells::launch<true, false>(queue, view, tasks, cells, signs)
+                 : forces::fast_cells::launch<false, false>(queue, view, tasks, cells, signs);
 }
 
 } // namespace graft::forces

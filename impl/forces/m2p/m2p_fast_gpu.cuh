@@ -24,7 +24,7 @@ namespace graft::forces::fast_cells {
 
 inline constexpr float far_away = 1e17f;
 /// A lane; eight would leave too few registers. Groups that would have eight have four in twice the lanes, so
-/// that a class of units has one kind of loop all the same.
+/// that a class of tasks has one kind of loop all the same.
 inline constexpr int most_targets = most_targets_a_lane - 1;
 
 struct Tile {
@@ -32,8 +32,8 @@ struct Tile {
     float4 first[tile_items]; // of Q'': xx xy xz yy
     float4 rest[tile_items];  // yz, 3/2 z, 2 C'', b
     CellQueue queue;          // the next tile's, on their way
-    // Of the unit; registers are for targets.
-    Unit unit;
+    // Of the task; registers are for targets.
+    Task task;
     GroupFrame frame;
     const int32_t* list; // the group's cells
 };
@@ -65,12 +65,12 @@ __device__ __forceinline__ bool fill_tile(int32_t node, float eps2, int to, Tile
             // So far, or softened so far, that the quadrupole is nothing: its products would leave float.
             const float distance = fmaxf(fabsf(place.x), fmaxf(fabsf(place.y), fabsf(place.z)));
             const bool in_range = distance < 3e8f && (!softened || cell.a * cell.a * eps2 < 9e16f);
-            const float unit = in_range ? square_of_power(cell.exponent + frame.exponent) : 0.0f;
+            const float task = in_range ? square_of_power(cell.exponent + frame.exponent) : 0.0f;
             const float* q = cell.quadrupole;
-            const float zz = q[5] * unit;
-            first = make_float4((q[0] - q[5]) * unit, q[1] * unit, q[2] * unit, (q[3] - q[5]) * unit);
-            rest = make_float4(q[4] * unit, 1.5f * zz,
-                               softened ? eps2 * (2 * unit * cell.trace - cell.a * cell.a * zz) : 0.0f,
+            const float zz = q[5] * task;
+            first = make_float4((q[0] - q[5]) * task, q[1] * task, q[2] * task, (q[3] - q[5]) * task);
+            rest = make_float4(q[4] * task, 1.5f * zz,
+                               softened ? eps2 * (2 * task * cell.trace - cell.a * cell.a * zz) : 0.0f,
                                cell.root_charge);
         }
     }
@@ -168,7 +168,7 @@ __device__ __forceinline__ void add_cells(const Tile& tile, int own, int part, b
 
 /// T targets a lane, targets [first, first + count) of the group.
 template <int T, bool softened, bool potential>
-__device__ __forceinline__ void run(const EvaluationView& v, const UnitView& units, const PackedCell* cells,
+__device__ __forceinline__ void run(const EvaluationView& v, const TaskView& tasks, const PackedCell* cells,
                                     int first, int count, int part, Tile& tile) {
     const GroupFrame& frame = tile.frame;
     const int place = threadIdx.x % part;
@@ -176,25 +176,25 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
 #pragma unroll
     for (int t = 0; t < T; ++t) {
         const int64_t k = int64_t{frame.first} + first + min(place + t * part, count - 1);
-        lane.x[t] = -static_cast<float>(fma(v.target_x[k], frame.scale, -frame.centre[0]));
-        lane.y[t] = -static_cast<float>(fma(v.target_y[k], frame.scale, -frame.centre[1]));
-        lane.z[t] = -static_cast<float>(fma(v.target_z[k], frame.scale, -frame.centre[2]));
+        lane.x[t] = -static_cast<float>(fma(v.targets.x[k], frame.scale, -frame.centre[0]));
+        lane.y[t] = -static_cast<float>(fma(v.targets.y[k], frame.scale, -frame.centre[1]));
+        lane.z[t] = -static_cast<float>(fma(v.targets.z[k], frame.scale, -frame.centre[2]));
         lane.ax[t] = lane.ay[t] = lane.az[t] = lane.p[t] = 0;
     }
-    const double length = v.length * frame.scale;
+    const double length = v.softening.length * frame.scale;
     const float eps2 = fmaxf(static_cast<float>(length * length), pair_tiny<float>());
     const int own = threadIdx.x % 32 / part * (part + 1); // this part's first item in the tile
     const int to = tile_place(threadIdx.x % 32, part);
     const auto node_at = [&](int32_t begin) {
         const int32_t e = begin + static_cast<int32_t>(threadIdx.x % 32);
-        return e < tile.unit.end ? tile.list[e] : -1;
+        return e < tile.task.end ? tile.list[e] : -1;
     };
-    int32_t node = node_at(tile.unit.begin), following = node_at(tile.unit.begin + 32);
+    int32_t node = node_at(tile.task.begin), following = node_at(tile.task.begin + 32);
     tile.queue.ask(cells, node);
-    for (int32_t begin = tile.unit.begin; begin < tile.unit.end; begin += 32) {
+    for (int32_t begin = tile.task.begin; begin < tile.task.end; begin += 32) {
         const bool any = fill_tile<softened>(node, eps2, to, tile);
         node = following;
-        if (begin + 32 < tile.unit.end) {
+        if (begin + 32 < tile.task.end) {
             tile.queue.ask(cells, node);
             following = node_at(begin + 64);
         }
@@ -203,7 +203,7 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
     add_parts(part, lane.ax, lane.ay, lane.az);
     if constexpr (potential)
         add_parts(part, lane.p);
-    auto* slots = static_cast<Slot<float>*>(units.slots) + tile.unit.slot + first;
+    auto* slots = static_cast<Slot<float>*>(tasks.slots) + tile.task.slot + first;
 #pragma unroll
     for (int t = 0; t < T; ++t) {
         const int k = place + t * part;
@@ -213,37 +213,37 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
 }
 
 template <bool softened, bool potential, int most = most_targets>
-__global__ __launch_bounds__(32, most > 6 ? 16 : 20) void kernel(EvaluationView v, UnitView units,
+__global__ __launch_bounds__(32, most > 6 ? 16 : 20) void kernel(EvaluationView v, TaskView tasks,
                                                                  const PackedCell* cells,
                                                                  const ChargeSigns* signs) {
     __shared__ Tile tile;
     if (backend::stopped(v.status) || signs->one_sign == 0)
         return;
-    const auto total = units.counters->cells();
-    for (unsigned u = take_unit(&units.counters->next_cell); u < total;
-         u = take_unit(&units.counters->next_cell)) {
-        const Unit& unit = units.cells[u];
+    const auto total = tasks.counters->cells();
+    for (unsigned u = take_task(&tasks.counters->next_cell); u < total;
+         u = take_task(&tasks.counters->next_cell)) {
+        const Task& task = tasks.cells[u];
         __syncwarp();
-        copy_to_shared(unit, tile.unit), copy_to_shared(units.frames[unit.group], tile.frame);
+        copy_to_shared(task, tile.task), copy_to_shared(tasks.frames[task.group], tile.frame);
         if (threadIdx.x % 32 == 0)
-            tile.list = v.node_list + v.node_offset[unit.group];
+            tile.list = v.lists.nodes + v.lists.node_offset[task.group];
         __syncwarp();
         const int all = tile.frame.count;
         for (int first = 0; first < all; first += 32 * most) {
             const int count = min(32 * most, all - first);
             const int part = part_lanes(count, most);
             with_targets_a_lane<most>((count + part - 1) / part, [&]<int T>() {
-                run<T, softened, potential>(v, units, cells, first, count, part, tile);
+                run<T, softened, potential>(v, tasks, cells, first, count, part, tile);
             });
         }
     }
 }
 
 template <bool softened, bool potential>
-void launch(backend::Queue& queue, const EvaluationView& view, const UnitView& units, const PackedCell* cells,
+void launch(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks, const PackedCell* cells,
             const ChargeSigns* signs) {
     static const unsigned blocks = resident_blocks(queue, kernel<softened, potential>, 32);
-    kernel<softened, potential><<<blocks, 32, 0, queue.stream()>>>(view, units, cells, signs);
+    kernel<softened, potential><<<blocks, 32, 0, queue.stream()>>>(view, tasks, cells, signs);
     GRAFT_CUDA_LAUNCHED("fast cells");
     ++queue.launches;
 }

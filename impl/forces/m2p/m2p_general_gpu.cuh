@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cell kernel of units for every order, softening and precision, two targets a lane; m2p_terms.hpp has the
+// The cell kernel of tasks for every order, softening and precision, two targets a lane; m2p_terms.hpp has the
 // terms.
 #pragma once
 
@@ -88,21 +88,23 @@ __device__ __forceinline__ void fill_tile(const EvaluationView& v, const GroupFr
                                           bool zero, bool per_particle, Cell<Real, order, softened>& cell) {
     constexpr double least = sizeof(Real) == 4 ? 1e-12 : 1e-30; // as CellBuffer::fill_places
     constexpr int size = moments::record_size(order, softened);
-    const double rho = v.radius[node] > 0 ? fmax(v.rho[node] * frame.scale, least) : least;
+    const double rho =
+        v.expansions.radius[node] > 0 ? fmax(v.expansions.rho[node] * frame.scale, least) : least;
     const Real* record;
     if constexpr (sizeof(Real) == 4)
-        record = v.single + int64_t{node} * size;
+        record = v.expansions.single + int64_t{node} * size;
     else
-        record = v.full + int64_t{node} * size;
+        record = v.expansions.full + int64_t{node} * size;
     __syncwarp();
-    cell.x = static_cast<Real>(fma(v.cx[node], frame.scale, -frame.centre[0]));
-    cell.y = static_cast<Real>(fma(v.cy[node], frame.scale, -frame.centre[1]));
-    cell.z = static_cast<Real>(fma(v.cz[node], frame.scale, -frame.centre[2]));
+    cell.x = static_cast<Real>(fma(v.expansions.cx[node], frame.scale, -frame.centre[0]));
+    cell.y = static_cast<Real>(fma(v.expansions.cy[node], frame.scale, -frame.centre[1]));
+    cell.z = static_cast<Real>(fma(v.expansions.cz[node], frame.scale, -frame.centre[2]));
     cell.rho = static_cast<Real>(rho);
     cell.inverse_rho = static_cast<Real>(1 / rho);
-    cell.softening = per_particle
-                         ? static_cast<Real>(0.5 * v.softening_square[node] * frame.scale * frame.scale)
-                         : Real(0);
+    cell.softening =
+        per_particle
+            ? static_cast<Real>(0.5 * v.expansions.softening_square[node] * frame.scale * frame.scale)
+            : Real(0);
     const Real factor = zero ? Real(0) : static_cast<Real>(v.charge_scale);
 #pragma unroll
     for (int i = 0; i < size; ++i)
@@ -111,29 +113,29 @@ __device__ __forceinline__ void fill_tile(const EvaluationView& v, const GroupFr
 }
 
 template <int T, typename Real, int order, bool softened, bool potential>
-__device__ __forceinline__ void run(const EvaluationView& v, const UnitView& units, const Unit& unit,
+__device__ __forceinline__ void run(const EvaluationView& v, const TaskView& tasks, const Task& task,
                                     const GroupFrame& frame, bool per_particle, int first, int count,
                                     int part, Cell<Real, order, softened>* tile) {
     const int lane = threadIdx.x % 32, place = lane % part;
     CellVector<Real> x[T];
     Real soft[T];
     PairSum<Real> sum[T];
-    const double length = v.length * frame.scale;
+    const double length = v.softening.length * frame.scale;
 #pragma unroll
     for (int t = 0; t < T; ++t) {
         const int64_t k = int64_t{frame.first} + first + min(place + t * part, count - 1);
-        x[t] = {static_cast<Real>(fma(v.target_x[k], frame.scale, -frame.centre[0])),
-                static_cast<Real>(fma(v.target_y[k], frame.scale, -frame.centre[1])),
-                static_cast<Real>(fma(v.target_z[k], frame.scale, -frame.centre[2]))};
-        const double own = per_particle ? v.target_softening[k] * frame.scale : length;
+        x[t] = {static_cast<Real>(fma(v.targets.x[k], frame.scale, -frame.centre[0])),
+                static_cast<Real>(fma(v.targets.y[k], frame.scale, -frame.centre[1])),
+                static_cast<Real>(fma(v.targets.z[k], frame.scale, -frame.centre[2]))};
+        const double own = per_particle ? v.targets.softening[k] * frame.scale : length;
         soft[t] = static_cast<Real>(per_particle ? 0.5 * own * own : own * own);
         sum[t] = {0, 0, 0, 0};
     }
     const int own = lane / part * part;
-    const int32_t* list = v.node_list + v.node_offset[unit.group];
-    for (int32_t begin = unit.begin; begin < unit.end; begin += 32) {
+    const int32_t* list = v.lists.nodes + v.lists.node_offset[task.group];
+    for (int32_t begin = task.begin; begin < task.end; begin += 32) {
         const int32_t e = begin + lane;
-        fill_tile(v, frame, list[min(e, unit.end - 1)], e >= unit.end, per_particle, tile[lane]);
+        fill_tile(v, frame, list[min(e, task.end - 1)], e >= task.end, per_particle, tile[lane]);
 #pragma unroll 1
         for (int j = own; j < own + part; ++j)
 #pragma unroll
@@ -144,7 +146,7 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
                     soft[t] + (softened ? cell.softening : Real(0)), sum[t]);
             }
     }
-    auto* slots = static_cast<Slot<Real>*>(units.slots) + unit.slot + first;
+    auto* slots = static_cast<Slot<Real>*>(tasks.slots) + task.slot + first;
 #pragma unroll
     for (int t = 0; t < T; ++t) {
         const Slot<Real> total{add_parts(sum[t].x, part), add_parts(sum[t].y, part),
@@ -157,60 +159,60 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
 }
 
 template <typename Real, int order, bool softened, bool potential>
-__global__ __launch_bounds__(32) void kernel(EvaluationView v, UnitView units, const ChargeSigns* skip,
+__global__ __launch_bounds__(32) void kernel(EvaluationView v, TaskView tasks, const ChargeSigns* skip,
                                              bool per_particle) {
     __shared__ Cell<Real, order, softened> tile[32];
     if (backend::stopped(v.status) || (skip != nullptr && skip->one_sign != 0))
         return;
-    const auto total = units.counters->cells();
-    for (unsigned u = take_unit(&units.counters->next_cell); u < total;
-         u = take_unit(&units.counters->next_cell)) {
-        const Unit unit = units.cells[u];
-        const GroupFrame frame = units.frames[unit.group];
+    const auto total = tasks.counters->cells();
+    for (unsigned u = take_task(&tasks.counters->next_cell); u < total;
+         u = take_task(&tasks.counters->next_cell)) {
+        const Task task = tasks.cells[u];
+        const GroupFrame frame = tasks.frames[task.group];
         for (int first = 0; first < frame.count; first += 32 * most_targets) {
             const int count = min(32 * most_targets, frame.count - first);
-            run<most_targets, Real, order, softened, potential>(v, units, unit, frame, per_particle, first,
+            run<most_targets, Real, order, softened, potential>(v, tasks, task, frame, per_particle, first,
                                                                 count, part_lanes(count, most_targets), tile);
         }
     }
 }
 
 template <typename Real, int order, bool softened, bool potential>
-void launch(backend::Queue& queue, const EvaluationView& view, const UnitView& units, const ChargeSigns* skip,
+void launch(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks, const ChargeSigns* skip,
             bool per_particle) {
     static const unsigned blocks = resident_blocks(queue, kernel<Real, order, softened, potential>, 32);
     kernel<Real, order, softened, potential>
-        <<<blocks, 32, 0, queue.stream()>>>(view, units, skip, per_particle);
-    GRAFT_CUDA_LAUNCHED("cells of units");
+        <<<blocks, 32, 0, queue.stream()>>>(view, tasks, skip, per_particle);
+    GRAFT_CUDA_LAUNCHED("cells of tasks");
     ++queue.launches;
 }
 
 template <typename Real, int order>
-void launch(backend::Queue& queue, const EvaluationView& view, const UnitView& units, const ChargeSigns* skip,
+void launch(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks, const ChargeSigns* skip,
             bool softened, bool per_particle, bool potential) {
     if (softened)
-        potential ? launch<Real, order, true, true>(queue, view, units, skip, per_particle)
-                  : launch<Real, order, true, false>(queue, view, units, skip, per_particle);
+        potential ? launch<Real, order, true, true>(queue, view, tasks, skip, per_particle)
+                  : launch<Real, order, true, false>(queue, view, tasks, skip, per_particle);
     else
-        potential ? launch<Real, order, false, true>(queue, view, units, skip, false)
-                  : launch<Real, order, false, false>(queue, view, units, skip, false);
+        potential ? launch<Real, order, false, true>(queue, view, tasks, skip, false)
+                  : launch<Real, order, false, false>(queue, view, tasks, skip, false);
 }
 
 template <typename Real>
-void launch_high(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+void launch_high(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks,
                  const ChargeSigns* skip, int order, bool softened, bool per_particle, bool potential);
 
 template <typename Real>
-void launch_any(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+void launch_any(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks,
                 const ChargeSigns* skip, int order, bool softened, bool per_particle, bool potential) {
     if (order == 0)
-        launch<Real, 0>(queue, view, units, skip, softened, per_particle, potential);
+        launch<Real, 0>(queue, view, tasks, skip, softened, per_particle, potential);
     else if (order == 1)
-        launch<Real, 1>(queue, view, units, skip, softened, per_particle, potential);
+        launch<Real, 1>(queue, view, tasks, skip, softened, per_particle, potential);
     else if (order == 2)
-        launch<Real, 2>(queue, view, units, skip, softened, per_particle, potential);
+        launch<Real, 2>(queue, view, tasks, skip, softened, per_particle, potential);
     else
-        launch_high<Real>(queue, view, units, skip, order, softened, per_particle, potential);
+        launch_high<Real>(queue, view, tasks, skip, order, softened, per_particle, potential);
 }
 
 } // namespace graft::forces::general_cells

@@ -13,7 +13,7 @@ constexpr int threads = 256;
 /// Puts source j into its cell: as the one that the cell knows, or as one of several places.
 __device__ void put(const CloseCells& cells, const CellTable& table, const DeviceSources& sources, int64_t j) {
     const double x = sources.x[j], y = sources.y[j], z = sources.z[j];
-    const CellPlace cell(table, x, y, z);
+    const CellCoordinates cell(table, x, y, z);
     search_cell(cells, table, cell, [&](unsigned long long& slot, unsigned long long high) {
         unsigned long long there = __ldcg(&slot); // what others have written of late
         if (there == 0)

@@ -109,15 +109,15 @@ class CloseLimits {
 };
 
 /// A cell's place, whole numbers, and its hash.
-struct CellPlace {
+struct CellCoordinates {
     double at[3];
 
     /// That of a point.
-    __device__ CellPlace(const CellTable& table, double x, double y, double z)
+    __device__ CellCoordinates(const CellTable& table, double x, double y, double z)
         : at{place(x * table.inverse), place(y * table.inverse), place(z * table.inverse)} {}
-    __device__ CellPlace(double x, double y, double z) : at{x, y, z} {}
+    __device__ CellCoordinates(double x, double y, double z) : at{x, y, z} {}
     __device__ static double place(double scaled) { return floor(scaled) + 0.0; } // -0 is 0
-    __device__ bool operator==(const CellPlace& other) const {
+    __device__ bool operator==(const CellCoordinates& other) const {
         return at[0] == other.at[0] && at[1] == other.at[1] && at[2] == other.at[2];
     }
     __device__ unsigned long long hash() const {
@@ -138,7 +138,8 @@ __device__ inline int64_t source_of_slot(unsigned long long slot) {
 /// Looks at the slots of a cell's hash, one after the other, till body(slot, what is there, the cell's bits of a slot) says
 /// that it is done.
 template <typename Body>
-__device__ inline void search_cell(const CloseCells& cells, const CellTable& table, const CellPlace& cell, Body&& body) {
+__device__ inline void search_cell(const CloseCells& cells, const CellTable& table,
+                                   const CellCoordinates& cell, Body&& body) {
     const unsigned long long hash = cell.hash(), high = hash << 32;
     auto k = static_cast<int64_t>(__umul64hi(hash, static_cast<unsigned long long>(cells.room)));
     while (!body(table.slots[k], high))
@@ -147,11 +148,11 @@ __device__ inline void search_cell(const CloseCells& cells, const CellTable& tab
 
 /// Whether the slot's cell is `cell`, whose bits are `high`.
 __device__ inline bool is_of_cell(unsigned long long slot, unsigned long long high, const CellTable& table,
-                                  const CellPlace& cell, const DeviceSources& sources) {
+                                  const CellCoordinates& cell, const DeviceSources& sources) {
     if ((slot ^ high) >> 32 != 0)
         return false;
     const int64_t j = source_of_slot(slot);
-    return CellPlace(table, sources.x[j], sources.y[j], sources.z[j]) == cell;
+    return CellCoordinates(table, sources.x[j], sources.y[j], sources.z[j]) == cell;
 }
 
 /// Whether a source is, or may be, closer to a point than 2^exponent, along every axis; `exponent`: of a limit that
@@ -159,15 +160,16 @@ __device__ inline bool is_of_cell(unsigned long long slot, unsigned long long hi
 __device__ inline bool has_close(const CloseCells& cells, const DeviceSources& sources, double x, double y, double z,
                                  int exponent, bool image = false) {
     const CellTable table = CloseLimits(cells).table(cells, exponent);
-    const CellPlace own(table, x, y, z);
+    const CellCoordinates own(table, x, y, z);
     const double limit = ldexp(1.0, exponent), point[3] = {x, y, z};
     double beside[3]; // the cell beyond the nearer face
     for (int a = 0; a < 3; ++a)
         beside[a] = point[a] * table.inverse - own.at[a] < 0.5 ? own.at[a] - 1 : own.at[a] + 1;
     bool close = false;
     for (int corner = 0; corner < 8 && !close; ++corner) {
-        const CellPlace cell((corner & 1) != 0 ? beside[0] : own.at[0], (corner & 2) != 0 ? beside[1] : own.at[1],
-                             (corner & 4) != 0 ? beside[2] : own.at[2]);
+        const CellCoordinates cell((corner & 1) != 0 ? beside[0] : own.at[0],
+                                   (corner & 2) != 0 ? beside[1] : own.at[1],
+                                   (corner & 4) != 0 ? beside[2] : own.at[2]);
         search_cell(cells, table, cell, [&](const unsigned long long& slot, unsigned long long high) {
             if (slot == 0)
                 return true;

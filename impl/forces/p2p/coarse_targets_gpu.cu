@@ -3,7 +3,7 @@
 // pairs are summed in double, as the CPU sums those of all targets of such a group. Cells that stand that near to a group
 // stop the computation, which is then done in double.
 //
-// Looked for and summed beside the units, which know nothing of them: what these give such a target is left
+// Looked for and summed beside the tasks, which know nothing of them: what these give such a target is left
 // out where slots are gathered. Ordinary groups have none. A warp holds a group's targets against the sources of the
 // leaves that come near the group, first by one number each, the place along a slanted line; where numbers are close, by
 // that along another line, too; and only where both are, by places. Sums: a block shares the
@@ -106,13 +106,13 @@ __device__ bool is_place(const geometry::Box& box) {
 template <typename Body>
 __device__ __forceinline__ void for_leaves_near(const EvaluationView& v, int64_t g, double limit, Body&& body) {
     const geometry::Box box = batch_group(v, g).target.box;
-    const int64_t end = v.leaf_offset[g + 1];
-    for (int64_t begin = v.leaf_offset[g]; begin < end; begin += 32) {
+    const int64_t end = v.lists.leaf_offset[g + 1];
+    for (int64_t begin = v.lists.leaf_offset[g]; begin < end; begin += 32) {
         const int64_t e = begin + lane_of_thread();
-        const int32_t node = e < end ? v.leaf_list[e] : -1;
+        const int32_t node = e < end ? v.lists.leaves[e] : -1;
         bool is_near = false, heap = false;
         if (node >= 0) {
-            const geometry::Box& leaf = v.boxes[node];
+            const geometry::Box& leaf = v.sources.boxes[node];
             const double gap = gap_between(leaf, box);
             heap = is_place(leaf);
             is_near = gap < limit && (gap > 0 || !heap || !is_place(box));
@@ -120,19 +120,20 @@ __device__ __forceinline__ void for_leaves_near(const EvaluationView& v, int64_t
         const unsigned heaps = __ballot_sync(whole_warp, heap);
         for (unsigned left = __ballot_sync(whole_warp, is_near); left != 0; left &= left - 1) {
             const int from = __ffs(static_cast<int>(left)) - 1;
-            body(v.nodes[__shfl_sync(whole_warp, node, from)], (heaps >> from & 1) != 0);
+            body(v.sources.nodes[__shfl_sync(whole_warp, node, from)], (heaps >> from & 1) != 0);
         }
     }
 }
 
 /// Whether a source of the group's leaves stands closer to target k than `limit`, at another place (a warp).
 __device__ bool has_near_source(const EvaluationView& v, int64_t g, int64_t k, double limit) {
-    const double at[3] = {v.target_x[k], v.target_y[k], v.target_z[k]};
+    const double at[3] = {v.targets.x[k], v.targets.y[k], v.targets.z[k]};
     bool found = false;
     for_leaves_near(v, g, limit, [&](const tree::Node& leaf, bool heap) {
         const int32_t end = leaf.first + (heap ? 1 : leaf.count);
         for (int32_t j = leaf.first + lane_of_thread(); j < end; j += 32) {
-            const double distance = fmax(fmax(fabs(v.x[j] - at[0]), fabs(v.y[j] - at[1])), fabs(v.z[j] - at[2]));
+            const double distance = fmax(fmax(fabs(v.sources.x[j] - at[0]), fabs(v.sources.y[j] - at[1])),
+                                         fabs(v.sources.z[j] - at[2]));
             found |= distance > 0 && distance < limit;
         }
     });
@@ -145,7 +146,8 @@ __device__ unsigned maybe_close(const EvaluationView& v, const GroupFrame& frame
     const int lane = lane_of_thread();
     const auto target = [&](int32_t k) {
         const int64_t i = int64_t{frame.first} + k;
-        return k < frame.count ? place_on_lines(frame, v.target_x[i], v.target_y[i], v.target_z[i]) : Lines{};
+        return k < frame.count ? place_on_lines(frame, v.targets.x[i], v.targets.y[i], v.targets.z[i])
+                               : Lines{};
     };
     TargetRows targets;
     for (int r = 0; r < rows; ++r)
@@ -159,7 +161,9 @@ __device__ unsigned maybe_close(const EvaluationView& v, const GroupFrame& frame
         const int32_t end = leaf.first + (heap ? 1 : leaf.count);
         for (int32_t begin = leaf.first; begin < end; begin += 32) {
             const int32_t j = begin + lane;
-            hold_against(j < end ? place_on_lines(frame, v.x[j], v.y[j], v.z[j]) : Lines{}, -1, targets);
+            hold_against(j < end ? place_on_lines(frame, v.sources.x[j], v.sources.y[j], v.sources.z[j])
+                                 : Lines{},
+                         -1, targets);
         }
     });
     return targets.maybe;
@@ -187,7 +191,8 @@ __device__ bool loses_own(const EvaluationView& v, const Rule& rule, const Group
     Frame place;
     place.scale = frame.scale;
     const auto sources = static_cast<int64_t>(v.charge_scale); // about
-    return loses_itself(place, rule.each ? v.target_softening[k] : v.length, rule.one_plummer, sources);
+    return loses_itself(place, rule.each ? v.targets.softening[k] : v.softening.length, rule.one_plummer,
+                        sources);
 }
 
 /// GroupFrame's bits of a lane's targets.
@@ -210,12 +215,13 @@ __device__ unsigned coarse_bits(const EvaluationView& v, const Rule& rule, const
 /// axis: small cells beside a group that is wide. A lane's share of the cells.
 __device__ bool has_near_cell(const EvaluationView& v, int64_t g, double least) {
     const geometry::Box& box = batch_group(v, g).target.box;
-    const int32_t* const list = v.node_list + v.node_offset[g];
+    const int32_t* const list = v.lists.nodes + v.lists.node_offset[g];
     const int64_t count = near_cells(v, g);
     bool found = false;
     for (int64_t e = lane_of_thread(); e < count; e += 32) {
         const int32_t node = list[e];
-        const geometry::Box centre{{v.cx[node], v.cy[node], v.cz[node]}, {v.cx[node], v.cy[node], v.cz[node]}};
+        const geometry::Box centre{{v.expansions.cx[node], v.expansions.cy[node], v.expansions.cz[node]},
+                                   {v.expansions.cx[node], v.expansions.cy[node], v.expansions.cz[node]}};
         found |= gap_between(centre, box) < least;
     }
     return found;
@@ -240,12 +246,12 @@ __global__ void __launch_bounds__(32 * warps, 4)
 /// Sums over some of a group's sources at its targets first + lane of the lanes in `targets`, frame units, to
 /// `sum`, a row a lane (a warp).
 template <DevicePair kind>
-__device__ void sum_part(const EvaluationView& v, bool plummer, const SourceList& list, const Unit& part,
+__device__ void sum_part(const EvaluationView& v, bool plummer, const SourceList& list, const Task& part,
                          double scale, int64_t first, unsigned targets, double (&sum)[32][4]) {
     constexpr int lanes = 2, rows = 2; // targets together; of 32 sources
     const int lane = lane_of_thread();
     const auto term = [&](const double* lengths, int64_t k) {
-        const double length = (lengths != nullptr ? lengths[k] : v.length) * scale;
+        const double length = (lengths != nullptr ? lengths[k] : v.softening.length) * scale;
         return kind == DevicePair::plummer ? 0.5 * length * length : length;
     };
     while (targets != 0) {
@@ -257,9 +263,9 @@ __device__ void sum_part(const EvaluationView& v, bool plummer, const SourceList
             of[t] = targets != 0 ? __ffs(static_cast<int>(targets)) - 1 : of[0];
             targets &= targets - 1;
             const int64_t k = first + of[t];
-            x[t] = v.target_x[k], y[t] = v.target_y[k], z[t] = v.target_z[k];
-            soft[t] = kind == DevicePair::constant ? common_soft<double>(plummer, v.length, scale)
-                                                   : term(v.target_softening, k);
+            x[t] = v.targets.x[k], y[t] = v.targets.y[k], z[t] = v.targets.z[k];
+            soft[t] = kind == DevicePair::constant ? common_soft<double>(plummer, v.softening.length, scale)
+                                                   : term(v.targets.softening, k);
         }
         SourceCursor cursor(list, part);
         for (int32_t begin = part.begin; begin < part.end; begin += 32 * rows) {
@@ -270,14 +276,15 @@ __device__ void sum_part(const EvaluationView& v, bool plummer, const SourceList
                 const bool heap = is_heap(index[r]),
                            none = index[r] < no_source || begin + 32 * r + lane >= part.end;
                 const int64_t node = heap ? -2 - index[r] : 0;
-                const int64_t j = heap ? v.nodes[node].first : max(index[r], 0);
-                const double charge = heap ? v.values[node * v.terms] : v.charge[j];
+                const int64_t j = heap ? v.sources.nodes[node].first : max(index[r], 0);
+                const double charge =
+                    heap ? v.expansions.values[node * v.expansions.terms] : v.sources.charge[j];
                 const double q = none ? 0 : charge * v.charge_scale;
-                const double of_source = kind == DevicePair::constant ? 0 : term(v.softening, j);
+                const double of_source = kind == DevicePair::constant ? 0 : term(v.sources.softening, j);
 #pragma unroll
                 for (int t = 0; t < lanes; ++t)
-                    add_softened<kind, true>((v.x[j] - x[t]) * scale, (v.y[j] - y[t]) * scale,
-                                             (v.z[j] - z[t]) * scale, q, soft[t], of_source, own[t]);
+                    add_softened<kind, true>((v.sources.x[j] - x[t]) * scale, (v.sources.y[j] - y[t]) * scale,
+                                             (v.sources.z[j] - z[t]) * scale, q, soft[t], of_source, own[t]);
             }
         }
         for (int t = 0; t < lanes; ++t) {
@@ -297,7 +304,7 @@ struct Sums {
 };
 
 /// Part number `part` of the group's sources, of as many as there are warps.
-__device__ Unit part_of_sources(const SourceList& list, const GroupFrame& frame, int64_t g, int part) {
+__device__ Task part_of_sources(const SourceList& list, const GroupFrame& frame, int64_t g, int part) {
     const int32_t total = frame.pairs.total, share = (total / warps / 64 + 1) * 64;
     const int32_t begin = min(total, part * share);
     return {static_cast<int32_t>(g), begin, min(total, begin + share),
@@ -306,16 +313,16 @@ __device__ Unit part_of_sources(const SourceList& list, const GroupFrame& frame,
 
 /// The pairs of a group's targets base + lane that are coarse, to the field (a block).
 template <DevicePair kind>
-__device__ void sum_targets(const EvaluationView& v, const UnitView& units, bool plummer, int64_t g,
+__device__ void sum_targets(const EvaluationView& v, const TaskView& tasks, bool plummer, int64_t g,
                             int32_t base, const FieldPointers& field, Sums& sums) {
-    const GroupFrame& frame = units.frames[g];
+    const GroupFrame& frame = tasks.frames[g];
     const int warp = warp_of_thread(), lane = lane_of_thread();
     const unsigned targets =
         __ballot_sync(whole_warp, base + lane < frame.count && frame.is_coarse(base + lane));
     if (targets == 0)
         return;
-    Unit part{static_cast<int32_t>(g), 0, 0, 0, 0};
-    const SourceList list = source_list(v, units.entries, part);
+    Task part{static_cast<int32_t>(g), 0, 0, 0, 0};
+    const SourceList list = source_list(v, tasks.entries, part);
     part = part_of_sources(list, frame, g, warp);
     const int64_t first = int64_t{frame.first} + base;
     sum_part<kind>(v, plummer, list, part, frame.scale, first, targets, sums.part[warp]);
@@ -334,14 +341,14 @@ __device__ void sum_targets(const EvaluationView& v, const UnitView& units, bool
 /// Threads look at a group each, the block sums those that have coarse targets.
 template <DevicePair kind>
 __global__ void __launch_bounds__(32 * warps, 2)
-    sum_kernel(const EvaluationView v, const UnitView units, bool plummer, const FieldPointers field) {
+    sum_kernel(const EvaluationView v, const TaskView tasks, bool plummer, const FieldPointers field) {
     __shared__ Sums sums;
     if (backend::stopped(v.status))
         return;
     const int64_t groups = batch_group_count(v), blocks = gridDim.x;
     for (int64_t begin = blockIdx.x; begin < groups; begin += blocks * 32 * warps) {
         const int64_t own = begin + threadIdx.x * blocks;
-        const bool any = own < groups && units.frames[own].coarse != 0;
+        const bool any = own < groups && tasks.frames[own].coarse != 0;
         if (!__syncthreads_or(any))
             continue;
         const unsigned mine = __ballot_sync(whole_warp, any);
@@ -351,8 +358,8 @@ __global__ void __launch_bounds__(32 * warps, 2)
         for (int w = 0; w < warps; ++w)
             for (unsigned left = sums.groups[w]; left != 0; left &= left - 1) {
                 const int64_t g = begin + (32 * w + __ffs(static_cast<int>(left)) - 1) * blocks;
-                for (int32_t base = 0; base < units.frames[g].count; base += 32)
-                    sum_targets<kind>(v, units, plummer, g, base, field, sums);
+                for (int32_t base = 0; base < tasks.frames[g].count; base += 32)
+                    sum_targets<kind>(v, tasks, plummer, g, base, field, sums);
             }
     }
 }
@@ -363,13 +370,13 @@ void find_coarse(backend::Queue& queue, const EvaluationView& view, const PairVa
                  int64_t group_capacity, GroupFrame* frames) {
     const Rule rule{variant.softening != Softening::none, variant.per_particle,
                     pair_kind(variant) == DevicePair::constant, variant.potential};
-    const auto kernel = view.same_places ? find_kernel<true> : find_kernel<false>;
+    const auto kernel = view.targets.same_places ? find_kernel<true> : find_kernel<false>;
     kernel<<<backend::blocks_for(group_capacity, warps), 32 * warps, 0, queue.stream()>>>(view, rule, frames);
     GRAFT_CUDA_LAUNCHED("find_coarse");
     ++queue.launches;
 }
 
-void sum_coarse(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+void sum_coarse(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks,
                 const DeviceEvaluation& how, const int32_t* origin, DeviceField& field) {
     const auto kernel = [kind = pair_kind(how.pairs)] {
         return kind == DevicePair::constant  ? sum_kernel<DevicePair::constant>
@@ -377,7 +384,7 @@ void sum_coarse(backend::Queue& queue, const EvaluationView& view, const UnitVie
                                              : sum_kernel<DevicePair::spline>;
     }();
     kernel<<<2u * queue.multiprocessors(), 32 * warps, 0, queue.stream()>>>(
-        view, units, how.pairs.softening != Softening::none, FieldPointers(field, view, how, origin));
+        view, tasks, how.pairs.softening != Softening::none, FieldPointers(field, view, how, origin));
     GRAFT_CUDA_LAUNCHED("sum_coarse");
     ++queue.launches;
 }

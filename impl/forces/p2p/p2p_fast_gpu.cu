@@ -6,21 +6,21 @@
 namespace graft::forces {
 
 namespace fast_pairs {
-extern template void launch<false, false>(backend::Queue&, const EvaluationView&, const UnitView&);
-extern template void launch<true, false>(backend::Queue&, const EvaluationView&, const UnitView&);
-extern template void launch<false, true>(backend::Queue&, const EvaluationView&, const UnitView&);
-extern template void launch<true, true>(backend::Queue&, const EvaluationView&, const UnitView&);
+extern template void launch<false, false>(backend::Queue&, const EvaluationView&, const TaskView&);
+extern template void launch<true, false>(backend::Queue&, const EvaluationView&, const TaskView&);
+extern template void launch<false, true>(backend::Queue&, const EvaluationView&, const TaskView&);
+extern template void launch<true, true>(backend::Queue&, const EvaluationView&, const TaskView&);
 } // namespace fast_pairs
 
-void sum_pairs_fast(backend::Queue& queue, const EvaluationView& view, const UnitView& units,
+void sum_pairs_fast(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks,
                     const PairVariant& variant) {
     const bool softened = variant.softening == Softening::plummer;
     if (variant.potential)
-        softened ? forces::fast_pairs::launch<true, true>(queue, view, units)
-                 : forces::fast_pairs::launch<false, true>(queue, view, units);
+        softened ? forces::fast_pairs::launch<true, true>(queue, view, tasks)
+                 : forces::fast_pairs::launch<false, true>(queue, view, tasks);
     else
-        softened ? forces::fast_pairs::launch<true, false>(queue, view, units)
-                 : forces::fast_pairs::launch<false, false>(queue, view, units);
+        softened ? forces::fast_pairs::launch<true, false>(queue, view, tasks)
+                 : forces::fast_pairs::launch<false, false>(queue, view, tasks);
 }
 
 } // namespace graft::forces

@@ -31,8 +31,8 @@ struct Tile {
     float root_charge[rows][potential ? tile_items : 1];
     SourceQueue<float, false, rows> queue;
     int32_t index[rows][32]; // of what is in the queue
-    // Of the unit; registers are for targets.
-    Unit unit;
+    // Of the task; registers are for targets.
+    Task task;
     GroupFrame frame;
     SourceList list;
 };
@@ -49,8 +49,8 @@ struct Own {
     uint32_t count;
 
     __device__ Own(const EvaluationView& v, const GroupFrame& frame)
-        : first(v.same_places ? frame.first : 0),
-          count(v.same_places ? static_cast<uint32_t>(frame.count) : uint32_t{INT32_MAX} + 1) {}
+        : first(v.targets.same_places ? frame.first : 0),
+          count(v.targets.same_places ? static_cast<uint32_t>(frame.count) : uint32_t{INT32_MAX} + 1) {}
     /// Whether the row may hold a target or holds a heap (all lanes).
     __device__ __forceinline__ bool meets(int32_t index) const {
         const bool own = static_cast<uint32_t>(index - first) < count;
@@ -143,7 +143,7 @@ __device__ __forceinline__ void add_sources(const float4* source, const float* r
 
 /// T targets a lane, targets [first, first + count) of the group.
 template <int T, bool softened, bool potential>
-__device__ __forceinline__ void run(const EvaluationView& v, const UnitView& units, int first, int count,
+__device__ __forceinline__ void run(const EvaluationView& v, const TaskView& tasks, int first, int count,
                                     int part, Tile<potential>& tile) {
     const GroupFrame& frame = tile.frame;
     constexpr int step = T > 5 ? 1 : 2; // sources a turn of the inner loop
@@ -153,25 +153,25 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
 #pragma unroll
     for (int t = 0; t < T; ++t) {
         const int64_t k = int64_t{frame.first} + first + min(place + t * part, count - 1);
-        lane.x[t] = -static_cast<float>(fma(v.target_x[k], frame.scale, -frame.centre[0]));
-        lane.y[t] = -static_cast<float>(fma(v.target_y[k], frame.scale, -frame.centre[1]));
-        lane.z[t] = -static_cast<float>(fma(v.target_z[k], frame.scale, -frame.centre[2]));
+        lane.x[t] = -static_cast<float>(fma(v.targets.x[k], frame.scale, -frame.centre[0]));
+        lane.y[t] = -static_cast<float>(fma(v.targets.y[k], frame.scale, -frame.centre[1]));
+        lane.z[t] = -static_cast<float>(fma(v.targets.z[k], frame.scale, -frame.centre[2]));
         lane.ax[t] = lane.ay[t] = lane.az[t] = lane.p[t] = 0;
     }
-    const double length = v.length * frame.scale;
+    const double length = v.softening.length * frame.scale;
     const float eps2 = fmaxf(static_cast<float>(length * length), pair_tiny<float>());
     const int own = own_part * (part + 1); // this part's first item in the row
     const int to = lane_number + own_part;
-    SourceCursor cursor(tile.list, tile.unit);
+    SourceCursor cursor(tile.list, tile.task);
     const auto ask = [&](int32_t begin) {
         int32_t index[rows];
         cursor.next(begin, index);
-        tile.queue.ask(v, v.size, index);
+        tile.queue.ask(v, v.sources.size, index);
         for (int r = 0; r < rows; ++r)
             tile.index[r][threadIdx.x % 32] = index[r];
     };
-    ask(tile.unit.begin);
-    for (int32_t begin = tile.unit.begin; begin < tile.unit.end; begin += 32 * rows) {
+    ask(tile.task.begin);
+    for (int32_t begin = tile.task.begin; begin < tile.task.end; begin += 32 * rows) {
         unsigned exact = 0; // a bit a row
         __pipeline_wait_prior(0);
         __syncwarp();
@@ -184,7 +184,7 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
             fill_row<potential>(v, index, r, meets, to, tile);
         }
         __syncwarp();
-        const int32_t left = tile.unit.end - begin;
+        const int32_t left = tile.task.end - begin;
         if (left > 32 * rows)
             ask(begin + 32 * rows);
 #pragma unroll 1
@@ -198,7 +198,7 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
     add_parts(part, lane.ax, lane.ay, lane.az);
     if constexpr (potential)
         add_parts(part, lane.p);
-    auto* slots = static_cast<Slot<float>*>(units.slots) + tile.unit.slot + first;
+    auto* slots = static_cast<Slot<float>*>(tasks.slots) + tile.task.slot + first;
 #pragma unroll
     for (int t = 0; t < T; ++t) {
         const int k = place + t * part;
@@ -207,43 +207,43 @@ __device__ __forceinline__ void run(const EvaluationView& v, const UnitView& uni
     }
 }
 
-/// Copies what is read of a unit to shared memory (a warp).
+/// Copies what is read of a task to shared memory (a warp).
 template <bool potential>
-__device__ __forceinline__ void take(const EvaluationView& v, const UnitView& units, unsigned number,
+__device__ __forceinline__ void take(const EvaluationView& v, const TaskView& tasks, unsigned number,
                                      Tile<potential>& tile) {
-    const Unit& unit = units.pairs[number];
+    const Task& task = tasks.pairs[number];
     __syncwarp();
-    copy_to_shared(unit, tile.unit), copy_to_shared(units.frames[unit.group], tile.frame);
+    copy_to_shared(task, tile.task), copy_to_shared(tasks.frames[task.group], tile.frame);
     if (threadIdx.x % 32 == 0)
-        tile.list = source_list(v, units.entries, unit);
+        tile.list = source_list(v, tasks.entries, task);
     __syncwarp();
 }
 
 /// most: targets a lane.
 template <bool softened, bool potential, int most = most_targets>
-__global__ __launch_bounds__(32, 16) void kernel(EvaluationView v, UnitView units) {
+__global__ __launch_bounds__(32, 16) void kernel(EvaluationView v, TaskView tasks) {
     __shared__ Tile<potential> tile;
     if (backend::stopped(v.status))
         return;
-    const auto total = units.counters->pairs();
-    for (unsigned u = take_unit(&units.counters->next_pair); u < total;
-         u = take_unit(&units.counters->next_pair)) {
-        take(v, units, u, tile);
+    const auto total = tasks.counters->pairs();
+    for (unsigned u = take_task(&tasks.counters->next_pair); u < total;
+         u = take_task(&tasks.counters->next_pair)) {
+        take(v, tasks, u, tile);
         const int all = tile.frame.count;
         for (int first = 0; first < all; first += 32 * most) {
             const int count = min(32 * most, all - first);
             const int part = part_lanes(count, most);
             with_targets_a_lane<most>((count + part - 1) / part, [&]<int T>() {
-                run<T, softened, potential>(v, units, first, count, part, tile);
+                run<T, softened, potential>(v, tasks, first, count, part, tile);
             });
         }
     }
 }
 
 template <bool softened, bool potential>
-void launch(backend::Queue& queue, const EvaluationView& view, const UnitView& units) {
+void launch(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks) {
     static const unsigned per_device = resident_blocks(queue, kernel<softened, potential>, 32);
-    kernel<softened, potential><<<per_device, 32, 0, queue.stream()>>>(view, units);
+    kernel<softened, potential><<<per_device, 32, 0, queue.stream()>>>(view, tasks);
     GRAFT_CUDA_LAUNCHED("fast pairs");
     ++queue.launches;
 }

@@ -99,8 +99,8 @@ void correct(double& factor, double measured_s, double predicted_s) {
 
 } // namespace
 
-NearProblem problem_of(Layout layout, const Shape& shape, const NearWay& way) {
-    NearProblem p;
+NearTimeInput problem_of(Layout layout, const Shape& shape, const NearWay& way) {
+    NearTimeInput p;
     const auto number = [](int64_t value) { return static_cast<double>(value); };
     p.targets = number(shape.targets);
     p.sources = number(shape.sources);

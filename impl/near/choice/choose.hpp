@@ -61,7 +61,7 @@ enum class ChosenBy { caller, model, trial, executions };
 const char* words(ChosenBy by);
 
 /// The model's words for a shape on its way (lanes of the instruction set in use now).
-NearProblem problem_of(Layout layout, const Shape& shape, const NearWay& way);
+NearTimeInput problem_of(Layout layout, const Shape& shape, const NearWay& way);
 
 /// Layouts that won none of the structures of the recorded sweeps (docs/lab/near.md): not predicted and not tried, unless
 /// every layout is to be or nothing else fits.

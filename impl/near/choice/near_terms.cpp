@@ -87,27 +87,27 @@ double missing_last(double working_bytes, const Levels& levels) {
                      : missing(working_bytes, levels.last);
 }
 
-double full_boxes(const NearProblem& p) {
+double full_boxes(const NearTimeInput& p) {
     if (p.full_boxes > 0 || p.boxes <= 0)
         return p.full_boxes;
     return p.boxes * -std::expm1(-p.targets / p.boxes); // even points: occupation is Poisson's
 }
 
-double lanes_of(const NearProblem& p) {
+double lanes_of(const NearTimeInput& p) {
     return p.simd_bytes / (p.precision == 2 ? 8 : 4);
 }
 
-double runs_of_targets(const NearProblem& p) {
+double runs_of_targets(const NearTimeInput& p) {
     const double full = full_boxes(p);
     return full > 0 ? p.runs * p.targets / full : 0;
 }
 
-double row_slots(const NearProblem& p) {
+double row_slots(const NearTimeInput& p) {
     return p.row_slots > 0 ? p.row_slots : p.pairs + runs_of_targets(p) * 0.5 * (lanes_of(p) - 1);
 }
 
 /// Whether tiled reads the runs of an average box where they stand: the rule of layout_tiled.cpp.
-bool in_place(NearLayout layout, const NearProblem& p) {
+bool in_place(NearLayout layout, const NearTimeInput& p) {
     const double full = full_boxes(p);
     if ((layout != NearLayout::tiled && (layout != NearLayout::tiled_split || p.same)) || full <= 0 ||
         p.targets <= 0)
@@ -119,14 +119,14 @@ bool in_place(NearLayout layout, const NearProblem& p) {
 }
 
 /// Pairs of whole records: a box' sources are rounded up to record_step.
-double group_pairs(const NearProblem& p) {
+double group_pairs(const NearTimeInput& p) {
     const double boxes = full_boxes(p);
     return boxes > 0
                ? p.pairs + p.targets * std::max(0.0, p.group_slots - p.gathered * boxes / p.boxes) / boxes
                : p.pairs;
 }
 
-double slots_of(NearLayout layout, const NearProblem& p) {
+double slots_of(NearLayout layout, const NearTimeInput& p) {
     switch (layout) {
     case NearLayout::replicated_interleaved:
         return std::max(p.lane_pairs, p.pairs);
@@ -144,7 +144,7 @@ double slots_of(NearLayout layout, const NearProblem& p) {
 }
 
 /// Sources that collection (charges: of one component) writes.
-double entries_of(NearLayout layout, const NearProblem& p) {
+double entries_of(NearLayout layout, const NearTimeInput& p) {
     switch (layout) {
     case NearLayout::indexed:
         return p.gathered;
@@ -160,7 +160,7 @@ double entries_of(NearLayout layout, const NearProblem& p) {
 }
 
 /// Records that the kernel reads one after the other.
-double records_of(NearLayout layout, const NearProblem& p) {
+double records_of(NearLayout layout, const NearTimeInput& p) {
     switch (layout) {
     case NearLayout::replicated:
         return p.targets;
@@ -185,13 +185,13 @@ void add_lines(model::NearTerms& terms, const Lines& lines, const Levels& levels
 }
 
 /// Neighbour boxes that are walked over: of each box, or of each target where each has a record.
-double walked(NearLayout layout, const NearProblem& p) {
+double walked(NearLayout layout, const NearTimeInput& p) {
     return layout == NearLayout::replicated && p.boxes > 0 ? p.neighbours * p.targets / p.boxes
                                                            : p.neighbours;
 }
 
 /// Copies into records: neighbours with sources of boxes (targets) that have a record.
-double filled(NearLayout layout, const NearProblem& p) {
+double filled(NearLayout layout, const NearTimeInput& p) {
     const double full = p.boxes > 0 ? full_boxes(p) / p.boxes : 0;
     return walked(layout, p) * full * (layout == NearLayout::replicated ? 1 : full);
 }
@@ -199,7 +199,7 @@ double filled(NearLayout layout, const NearProblem& p) {
 /// Neighbours of which nothing tells beforehand whether they are empty: the processor guesses half of them
 /// wrong. Empty boxes are walked over once, full ones twice. A short walk that is done again and again is
 /// known.
-double surprises(NearLayout layout, const NearProblem& p) {
+double surprises(NearLayout layout, const NearTimeInput& p) {
     const double full = p.boxes > 0 ? full_boxes(p) / p.boxes : 0;
     return walked(layout, p) * missing(walked(layout, p), learned_branches) * full * (1 - full) * 0.5 *
            (1 + full);
@@ -207,7 +207,7 @@ double surprises(NearLayout layout, const NearProblem& p) {
 
 /// Bytes that collection writes: all of the paper's records, in which charges stand between coordinates, of
 /// the others' what is not charges.
-double collected_bytes(NearLayout layout, const NearProblem& p) {
+double collected_bytes(NearLayout layout, const NearTimeInput& p) {
     if (layout == NearLayout::indexed || layout == NearLayout::replicated)
         return p.layout_bytes;
     return entries_of(layout, p) * p.dimension * p.number_bytes();
@@ -215,7 +215,7 @@ double collected_bytes(NearLayout layout, const NearProblem& p) {
 
 /// Bytes of arrays that are touched for the first time. Records and indices are one array, sorted points one
 /// an axis and one a component, beside their runs.
-double fresh_bytes_of(NearLayout layout, const NearProblem& p) {
+double fresh_bytes_of(NearLayout layout, const NearTimeInput& p) {
     const auto counted = [](double bytes) { return bytes > fresh_bytes ? bytes : 0; };
     if (layout == NearLayout::indexed || near_records(layout))
         return counted(p.layout_bytes);
@@ -226,7 +226,8 @@ double fresh_bytes_of(NearLayout layout, const NearProblem& p) {
 
 /// Into arrays that have been filled before, whole or by chunks: their lines are read and written at the
 /// speed of the level that holds them.
-model::NearTerms again_terms(NearLayout layout, const NearProblem& p, const NearWay& way, const Levels& levels) {
+model::NearTerms again_terms(NearLayout layout, const NearTimeInput& p, const NearWay& way,
+                             const Levels& levels) {
     model::NearTerms terms{1, walked(layout, p), p.targets, surprises(layout, p), entries_of(layout, p), 0, 0, 0};
     if (layout != NearLayout::indexed)
         add_lines(terms, {0, 0, p.sources * p.dimension, p.sources * p.dimension * p.number_bytes()}, levels);
@@ -237,8 +238,8 @@ model::NearTerms again_terms(NearLayout layout, const NearProblem& p, const Near
     return terms;
 }
 
-model::NearTerms collection_terms(NearLayout layout, const NearProblem& p, const NearWay& way,
-                           const Levels& levels) {
+model::NearTerms collection_terms(NearLayout layout, const NearTimeInput& p, const NearWay& way,
+                                  const Levels& levels) {
     model::NearTerms terms = again_terms(layout, p, way, levels);
     // Large blocks come from the system and are cleared, page by page, when they are first touched. Chunks
     // use theirs again and again.
@@ -247,7 +248,7 @@ model::NearTerms collection_terms(NearLayout layout, const NearProblem& p, const
     return terms;
 }
 
-model::NearTerms charges_terms(NearLayout layout, const NearProblem& p, const Levels& levels) {
+model::NearTerms charges_terms(NearLayout layout, const NearTimeInput& p, const Levels& levels) {
     if (layout == NearLayout::indexed)
         return {1, 0, 0, 0, 0, 0, 0, 0};
     const double entries = p.components * entries_of(layout, p);
@@ -266,7 +267,8 @@ model::NearTerms charges_terms(NearLayout layout, const NearProblem& p, const Le
     return terms;
 }
 
-model::NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double slot_s, const Levels& levels) {
+model::NearTerms kernel_terms(NearLayout layout, const NearTimeInput& p, double slot_s,
+                              const Levels& levels) {
     const double full = p.boxes > 0 ? full_boxes(p) / p.boxes : 0;
     const bool walks = near_records(layout); // over neighbours; else runs
     model::NearTerms terms{1,
@@ -308,7 +310,7 @@ model::NearTerms kernel_terms(NearLayout layout, const NearProblem& p, double sl
     return terms;
 }
 
-model::NearTerms scatter_terms(const NearProblem& p, const Levels& levels) {
+model::NearTerms scatter_terms(const NearTimeInput& p, const Levels& levels) {
     const double each = ((p.outputs & 1) + ((p.outputs & 2) != 0 ? p.dimension : 0)) * p.components;
     model::NearTerms terms{1, 0, p.targets * each, 0, 0, 0, 0, 0};
     const double bytes = p.targets * each * p.number_bytes();
@@ -345,8 +347,8 @@ bool near_records(NearLayout layout) {
            layout == NearLayout::replicated_group;
 }
 
-model::NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, const NearWay& way,
-                     const model::Machine& machine) {
+model::NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearTimeInput& problem,
+                            const NearWay& way, const model::Machine& machine) {
     if (way.backend == NearBackend::cuda) {
         constexpr double usual_slots_per_s = 29.3e12, usual_multiprocessors = 132; // an H200's
         constexpr double multiprocessor_warps = 16;                                // mutual_kernel_gpu.cuh

@@ -21,7 +21,7 @@ constexpr double kept_block_bytes = 1 << 25; // the C library's most: larger blo
 constexpr double near_core_bytes = 4e6;      // of the caller's arrays in a core's caches
 constexpr double threads_at_once = 6e4;      // that sum while the longest one does
 
-double full_boxes(const NearProblem& p) {
+double full_boxes(const NearTimeInput& p) {
     if (p.full_boxes > 0 || p.boxes <= 0)
         return p.full_boxes;
     return p.boxes * -std::expm1(-p.targets / p.boxes); // even points: occupation is Poisson's
@@ -38,7 +38,7 @@ struct TileChains {
     double direct = 0, shared = 0, shared_pairs = 0;
 };
 
-TileRule rule_of(const NearProblem& p) {
+TileRule rule_of(const NearTimeInput& p) {
     constexpr double radial[] = {10, 20, 25, 50, 10}; // as in layout_tiled_gpu.cu
     constexpr double precision[] = {1, 1.4, 2.2};
     TileRule rule;
@@ -68,7 +68,7 @@ bool blocks_alone(double sources, double neighbours) {
 
 /// Boxes of two deviations less to two more than the mean number of targets, and the fullest one: shapes
 /// change with it, and the slowest warp is what a kernel waits for.
-TileChains chains_of(const NearProblem& p, double full) {
+TileChains chains_of(const NearTimeInput& p, double full) {
     TileChains chains;
     const TileRule rule = rule_of(p);
     const double neighbours = p.boxes > 0 ? p.neighbours / p.boxes : 1; // of a box
@@ -100,7 +100,7 @@ TileChains chains_of(const NearProblem& p, double full) {
 
 /// Lane slots of tiled where pairs of boxes are summed once: of all warps, and those that are left empty
 /// while the last warps end, of so many at once. The longest begin first, but only among those of one T.
-double slots_once(const NearProblem& p, double full, double warps) {
+double slots_once(const NearTimeInput& p, double full, double warps) {
     constexpr double last = 0.36; // of the longest's, for the fewer run, the faster is each
     if (full <= 0 || p.targets <= 0)
         return 0;
@@ -135,7 +135,7 @@ bool by_box(NearLayout layout) {
 }
 
 /// Neighbours that the host's walk meets on the thread that ends last.
-double walk_of(NearLayout layout, const NearProblem& p, double full, double threads) {
+double walk_of(NearLayout layout, const NearTimeInput& p, double full, double threads) {
     if (p.boxes <= 0)
         return 0;
     const double pieces = std::ceil(p.boxes / piece_boxes);
@@ -145,7 +145,7 @@ double walk_of(NearLayout layout, const NearProblem& p, double full, double thre
 
 /// Bytes of the tables that the host makes and sends: 8 a run; offsets, sources and own places of the boxes.
 /// Twice as many where the runs are a block that the system clears.
-double table_bytes(NearLayout layout, const NearProblem& p, double full) {
+double table_bytes(NearLayout layout, const NearTimeInput& p, double full) {
     constexpr double box_bytes = 24, run_bytes = 8;
     const double boxes = by_box(layout) && full > 0 ? p.boxes / full : 1; // for each with targets
     const double runs_bytes = run_bytes * p.runs * boxes;
@@ -153,19 +153,19 @@ double table_bytes(NearLayout layout, const NearProblem& p, double full) {
 }
 
 /// Targets whose numbers are not in a core's caches when they are brought into the boxes' order or back.
-double far_targets(const NearProblem& p) {
+double far_targets(const NearTimeInput& p) {
     return p.targets * beyond(2 * p.targets * 8, near_core_bytes);
 }
 
 /// Bytes of a table of offsets that the layout of which the numbers were measured has less (more: negative).
-double offset_bytes(NearLayout layout, const NearProblem& p) {
+double offset_bytes(NearLayout layout, const NearTimeInput& p) {
     constexpr double offset = 8; // of a box
     return layout == NearLayout::replicated_packed         ? offset * p.boxes
            : layout == NearLayout::replicated_group_padded ? -offset * p.boxes
                                                            : 0;
 }
 
-model::NearTerms collection_terms(NearLayout form, const NearProblem& p, const NearGpuSeconds& machine) {
+model::NearTerms collection_terms(NearLayout form, const NearTimeInput& p, const NearGpuSeconds& machine) {
     const NearLayout layout = near_measured_as(form);
     const double full = full_boxes(p);
     const bool tiles = layout == NearLayout::tiled || layout == NearLayout::tiled_split;
@@ -182,7 +182,7 @@ model::NearTerms collection_terms(NearLayout form, const NearProblem& p, const N
 }
 
 /// Kernels that bring charges into the boxes' order and into records.
-model::NearTerms charges_terms(NearLayout layout, const NearProblem& p) {
+model::NearTerms charges_terms(NearLayout layout, const NearTimeInput& p) {
     constexpr double lanes = 32;
     const double full = full_boxes(p), pairs = p.pairs * p.components;
     const double runs = full > 0 ? p.runs / full : 0; // of a box with targets
@@ -202,7 +202,7 @@ model::NearTerms charges_terms(NearLayout layout, const NearProblem& p) {
 }
 
 /// In the order of near_terms_gpu.hpp.
-model::NearTerms kernel_terms(NearLayout layout, const NearProblem& p, const NearGpuSeconds& machine) {
+model::NearTerms kernel_terms(NearLayout layout, const NearTimeInput& p, const NearGpuSeconds& machine) {
     const double slot_s = machine.slot_s, chain_s = machine.chain_s;
     const double full = full_boxes(p), chain = p.most_sources;
     const double steps = full > 0 ? p.runs / full : 0;
@@ -257,8 +257,8 @@ model::NearTerms kernel_terms(NearLayout layout, const NearProblem& p, const Nea
 
 } // namespace
 
-model::NearTerms near_gpu_terms(NearLayout form, NearPhaseName phase, const NearProblem& p,
-                         const NearGpuSeconds& machine) {
+model::NearTerms near_gpu_terms(NearLayout form, NearPhaseName phase, const NearTimeInput& p,
+                                const NearGpuSeconds& machine) {
     const NearLayout layout = near_measured_as(form);
     switch (phase) {
     case NearPhaseName::collection:

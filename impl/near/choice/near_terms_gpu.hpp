@@ -50,8 +50,8 @@ struct NearGpuSeconds {
 ///   interleaved   -, stores, stores / sqrt(targets of a box): lanes of other boxes store apart
 ///   group         boxes, sources of all neighbourhoods, runs of all boxes
 /// scatter: call, -, targets, -, -, targets beyond a core's caches.
-model::NearTerms near_gpu_terms(NearLayout form, NearPhaseName phase, const NearProblem& problem,
-                         const NearGpuSeconds& machine);
+model::NearTerms near_gpu_terms(NearLayout form, NearPhaseName phase, const NearTimeInput& problem,
+                                const NearGpuSeconds& machine);
 
 /// Of one H200 and its host, docs/lab/gpu/near.md, where nobody has measured.
 const model::NearMachine& near_gpu_defaults();

@@ -24,18 +24,19 @@ double instructions(int32_t kernel, int32_t dimension, int32_t outputs, int32_t 
     return distance + radial[which] * wide + 2 * slope + components * (value + slope * (1 + dimension));
 }
 
-double instructions(const NearProblem& p) {
+double instructions(const NearTimeInput& p) {
     return instructions(p.kernel, p.dimension, p.outputs, p.components, p.precision);
 }
 
 /// How unlike two kernels are; 0: the same. Lanes and precision weigh most.
-double distance(const model::NearKernelCosts& have, const NearProblem& want) {
+double distance(const model::NearKernelCosts& have, const NearTimeInput& want) {
     const auto differ = [](double a, double b) { return a == b ? 0.0 : 1.0; };
     return 8 * differ(have.precision, want.precision) + 4 * differ(have.kernel, want.kernel) +
            2 * differ(have.outputs, want.outputs) + differ(have.dimension, want.dimension);
 }
 
-const model::NearKernelCosts* nearest(const model::NearMachine& near, const NearProblem& problem, NearBackend backend) {
+const model::NearKernelCosts* nearest(const model::NearMachine& near, const NearTimeInput& problem,
+                                      NearBackend backend) {
     const model::NearKernelCosts* best = nullptr;
     for (const model::NearKernelCosts& one : near.kernels)
         if (one.dimension > 0 && one.backend == static_cast<double>(backend) &&
@@ -44,7 +45,7 @@ const model::NearKernelCosts* nearest(const model::NearMachine& near, const Near
     return best;
 }
 
-double scaled(const model::NearKernelCosts& have, double seconds, const NearProblem& want) {
+double scaled(const model::NearKernelCosts& have, double seconds, const NearTimeInput& want) {
     const double lanes = (have.precision == 2 ? 8.0 : 4.0) / (want.precision == 2 ? 8.0 : 4.0);
     const double from =
         instructions(static_cast<int32_t>(have.kernel), static_cast<int32_t>(have.dimension),
@@ -74,8 +75,8 @@ bool outdated(const model::NearLayoutCosts& one, NearBackend backend) {
 }
 
 /// Of the problem's size of number where there are such, then of its dimension, then of both.
-const model::NearLayoutCosts* find_own(const model::NearMachine& near, NearLayout layout, const NearProblem& problem,
-                                NearBackend backend) {
+const model::NearLayoutCosts* find_own(const model::NearMachine& near, NearLayout layout,
+                                       const NearTimeInput& problem, NearBackend backend) {
     const auto rank = [&](const model::NearLayoutCosts& one) {
         const int dimension = one.dimension == problem.dimension ? 2 : (one.dimension == 0 ? 1 : 0);
         return dimension + (one.number_bytes == problem.number_bytes() ? 3 : 0);
@@ -89,8 +90,8 @@ const model::NearLayoutCosts* find_own(const model::NearMachine& near, NearLayou
     return found;
 }
 
-const model::NearLayoutCosts* find(const model::NearMachine& near, NearLayout layout, const NearProblem& problem,
-                            NearBackend backend) {
+const model::NearLayoutCosts* find(const model::NearMachine& near, NearLayout layout,
+                                   const NearTimeInput& problem, NearBackend backend) {
     const model::NearLayoutCosts* own = find_own(near, layout, problem, backend);
     return own != nullptr ? own : find_own(near, near_measured_as(layout), problem, backend);
 }
@@ -103,14 +104,15 @@ double parallel(const NearWay& way, const model::Machine& machine) {
     return std::max(1.0, std::min(way.threads, cores));
 }
 
-double phase_s(NearLayout layout, NearPhaseName name, const model::NearPhase& phase, const NearProblem& problem,
-               const NearWay& way, const model::Machine& machine) {
+double phase_s(NearLayout layout, NearPhaseName name, const model::NearPhase& phase,
+               const NearTimeInput& problem, const NearWay& way, const model::Machine& machine) {
     const model::NearTerms terms = near_terms(layout, name, problem, way, machine);
     const double call_s = terms[0] * phase.call_s;
     return call_s + (near_sum(terms, phase) - call_s) / parallel(way, machine);
 }
 
-double gpu_transfer_s(NearLayout layout, const NearProblem& p, const NearWay& way, const model::Link& link) {
+double gpu_transfer_s(NearLayout layout, const NearTimeInput& p, const NearWay& way,
+                      const model::Link& link) {
     if (!way.host_arrays)
         return 0;
     const bool records = near_records(layout);
@@ -129,7 +131,8 @@ double near_kept_bytes(const model::Machine& machine) {
     return std::max(least, share * machine.gpu.memory_bytes);
 }
 
-double near_slot_s(const NearProblem& problem, const NearWay& way, const model::Machine& machine, bool scalar) {
+double near_slot_s(const NearTimeInput& problem, const NearWay& way, const model::Machine& machine,
+                   bool scalar) {
     const model::NearKernelCosts* one = nearest(machine.near, problem, way.backend);
     if (one == nullptr)
         one = nearest(built_in(way.backend), problem, way.backend);
@@ -137,8 +140,8 @@ double near_slot_s(const NearProblem& problem, const NearWay& way, const model::
     return scaled(*one, scalar && one->scalar_s > 0 ? one->scalar_s : one->vector_s, problem);
 }
 
-model::NearLayoutCosts near_costs(NearLayout layout, const NearProblem& problem, const NearWay& way,
-                           const model::Machine& machine, bool* measured) {
+model::NearLayoutCosts near_costs(NearLayout layout, const NearTimeInput& problem, const NearWay& way,
+                                  const model::Machine& machine, bool* measured) {
     layout = near_form(layout, way);
     const model::NearLayoutCosts* found = find(machine.near, layout, problem, way.backend);
     *measured = found != nullptr;
@@ -153,7 +156,7 @@ model::NearLayoutCosts near_costs(NearLayout layout, const NearProblem& problem,
     return costs;
 }
 
-NearPrediction near_time(NearLayout layout, const NearProblem& problem, const NearWay& way,
+NearPrediction near_time(NearLayout layout, const NearTimeInput& problem, const NearWay& way,
                          const model::Machine& machine) {
     NearPrediction prediction;
     prediction.layout = layout;

@@ -37,7 +37,7 @@ constexpr int near_layouts = 9, near_forms = 10;
 enum class NearPhaseName : int32_t { collection, charges, kernel, scatter, again };
 
 /// The structure in numbers; near/near_field.hpp says what each is.
-struct NearProblem {
+struct NearTimeInput {
     double targets = 0, sources = 0, boxes = 0, neighbours = 0;
     double full_boxes = 0; // with targets; 0: estimated as for even points
     double pairs = 0, warp_pairs = 0, lane_pairs = 0;
@@ -85,15 +85,16 @@ struct NearPrediction {
 };
 
 /// How many of each term of a phase there are, in NearPhase's order. `slot_s`: seconds of the kernel's slot.
-model::NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearProblem& problem, const NearWay& way,
-                     const model::Machine& machine);
+model::NearTerms near_terms(NearLayout layout, NearPhaseName phase, const NearTimeInput& problem,
+                            const NearWay& way, const model::Machine& machine);
 
 /// Seconds of a vector's lane (scalar: of a plain loop) of the problem's kernel on one core or on the GPU.
 /// Where only another kernel, precision or dimension was measured it is scaled by instructions.
-double near_slot_s(const NearProblem& problem, const NearWay& way, const model::Machine& machine, bool scalar);
+double near_slot_s(const NearTimeInput& problem, const NearWay& way, const model::Machine& machine,
+                   bool scalar);
 
 /// The layout whose seconds hold for this one, too, where it has none of its own: the same records with or
-/// without padding; what differs is their bytes (NearProblem::layout_bytes), on a GPU a table of where
+/// without padding; what differs is their bytes (NearTimeInput::layout_bytes), on a GPU a table of where
 /// records begin and, on a CPU, that gaps between records break the stream of their lines, which their own
 /// seconds tell. Itself for all others. On a GPU only layouts that stand for themselves are measured by a
 /// calibration, on a CPU all.
@@ -112,10 +113,10 @@ double near_kept_bytes(const model::Machine& machine);
 
 /// Machine's numbers of a layout, or those of another size of number, or the built-in ones (*measured =
 /// false), as where a GPU's are of a file from before they had scatter.
-model::NearLayoutCosts near_costs(NearLayout layout, const NearProblem& problem, const NearWay& way,
-                           const model::Machine& machine, bool* measured);
+model::NearLayoutCosts near_costs(NearLayout layout, const NearTimeInput& problem, const NearWay& way,
+                                  const model::Machine& machine, bool* measured);
 
-NearPrediction near_time(NearLayout layout, const NearProblem& problem, const NearWay& way,
+NearPrediction near_time(NearLayout layout, const NearTimeInput& problem, const NearWay& way,
                          const model::Machine& machine);
 
 /// Seconds to send `bytes` one way in one piece, from the sizes measured (between two: linear in the time).

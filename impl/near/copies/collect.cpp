@@ -127,7 +127,7 @@ void HostCollector<T>::write_record(int64_t slot, int64_t box, int64_t stride, T
 }
 
 template <typename T>
-void HostCollector<T>::collect_records(const CopyPiece& piece, const RecordPlaces& places, T* out) const {
+void HostCollector<T>::collect_records(const CopyPiece& piece, const RecordOffsets& places, T* out) const {
     const auto& offset = structure_->target_offset;
     executor_.for_blocks(piece.end_target - piece.first_target, 256, [&](int64_t begin, int64_t end, int) {
         int64_t slot = piece.first_target + begin;

@@ -26,7 +26,7 @@ struct CopyPiece {
 /// Where the words of records stand. Of boxes: padded records at b * length; length 0: from first[b] on. Of
 /// targets: padded at s * length; interleaved: those of 32 targets side by side from first[s / 32] on;
 /// packed: those of a box are equally long, and would begin at first[b] if its targets were numbered from 0.
-struct RecordPlaces {
+struct RecordOffsets {
     int64_t length;
     const int64_t* first;
     bool interleaved;
@@ -59,7 +59,7 @@ class HostCollector {
     void collect_indices(const CopyPiece& piece, int32_t* out) const;
     /// charges: component c at c * stride; not written with one component.
     void collect_groups(const CopyPiece& piece, Point<T>* out, T* charges, int64_t stride) const;
-    void collect_records(const CopyPiece& piece, const RecordPlaces& places, T* out) const;
+    void collect_records(const CopyPiece& piece, const RecordOffsets& places, T* out) const;
 
   private:
     template <typename Body>

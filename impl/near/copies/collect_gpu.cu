@@ -25,7 +25,7 @@ __global__ void write_indices(StructureView boxes, RunsView runs, int32_t first_
 }
 
 template <typename T>
-__global__ void write_groups(CollectView<T> v, RecordPlaces records, int32_t what, Point<T>* out, T* charges,
+__global__ void write_groups(CollectView<T> v, RecordOffsets records, int32_t what, Point<T>* out, T* charges,
                              int64_t stride) {
     const int64_t i = (int64_t{blockIdx.x} * threads + threadIdx.x) / 32;
     if (i >= v.count_boxes)
@@ -70,7 +70,7 @@ __device__ __forceinline__ void write_source(const CollectView<T>& v, int32_t j,
 
 /// lanes: 32 share a record, or 1 does it alone.
 template <typename T, int lanes>
-__global__ void write_records(CollectView<T> v, RecordPlaces records, int32_t what, T* out) {
+__global__ void write_records(CollectView<T> v, RecordOffsets records, int32_t what, T* out) {
     const int64_t i = (int64_t{blockIdx.x} * threads + threadIdx.x) / lanes;
     if (i >= v.count_targets)
         return;
@@ -109,7 +109,7 @@ void collect_indices(backend::Queue& queue, const StructureView& boxes, const Ru
 }
 
 template <typename T>
-void collect_groups(backend::Queue& queue, const CollectView<T>& view, const RecordPlaces& places,
+void collect_groups(backend::Queue& queue, const CollectView<T>& view, const RecordOffsets& places,
                     int32_t what, Point<T>* out, T* charges, int64_t stride) {
     if (view.count_boxes == 0)
         return;
@@ -120,7 +120,7 @@ void collect_groups(backend::Queue& queue, const CollectView<T>& view, const Rec
 }
 
 template <typename T>
-void collect_records(backend::Queue& queue, const CollectView<T>& view, const RecordPlaces& places,
+void collect_records(backend::Queue& queue, const CollectView<T>& view, const RecordOffsets& places,
                      int32_t what, T* out) {
     if (view.count_targets == 0)
         return;
@@ -135,13 +135,13 @@ void collect_records(backend::Queue& queue, const CollectView<T>& view, const Re
     ++queue.launches;
 }
 
-template void collect_groups(backend::Queue&, const CollectView<float>&, const RecordPlaces&, int32_t,
+template void collect_groups(backend::Queue&, const CollectView<float>&, const RecordOffsets&, int32_t,
                              Point<float>*, float*, int64_t);
-template void collect_groups(backend::Queue&, const CollectView<double>&, const RecordPlaces&, int32_t,
+template void collect_groups(backend::Queue&, const CollectView<double>&, const RecordOffsets&, int32_t,
                              Point<double>*, double*, int64_t);
-template void collect_records(backend::Queue&, const CollectView<float>&, const RecordPlaces&, int32_t,
+template void collect_records(backend::Queue&, const CollectView<float>&, const RecordOffsets&, int32_t,
                               float*);
-template void collect_records(backend::Queue&, const CollectView<double>&, const RecordPlaces&, int32_t,
+template void collect_records(backend::Queue&, const CollectView<double>&, const RecordOffsets&, int32_t,
                               double*);
 
 } // namespace graft::near

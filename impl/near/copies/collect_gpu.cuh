@@ -20,14 +20,14 @@ struct CopyPlan {
     int64_t length = 0;                // padded records: words of a target's, points of a box's
     std::vector<int64_t> entry_offset; // indexed and records of boxes: of a box's first entry; boxes + 1
     std::vector<int64_t> word_offset;  // interleaved: of 32 targets' first word, one more; packed: of a box,
-                                       // see RecordPlaces
+                                       // see RecordOffsets
     int32_t head = 0, each = 0;        // words of a target's record before its sources, and of a source
     int64_t entries = 0;               // in all
     std::vector<CopyPiece> pieces;     // runs of boxes or targets of at most so many bytes
     int64_t largest_piece = 0;         // entries
 
     /// The offsets, and the numbers of sources of the boxes, where they are to be read.
-    RecordPlaces places(const int64_t* first, const int32_t* sources) const {
+    RecordOffsets places(const int64_t* first, const int32_t* sources) const {
         return {length, first, layout == Layout::replicated_interleaved, sources, head, each};
     }
     /// Words of records before a slot, which begins 32 targets or is the end of all. Cost O(1), of packed
@@ -56,10 +56,10 @@ struct CollectView {
 void collect_indices(backend::Queue& queue, const StructureView& boxes, const RunsView& runs,
                      const CopyPiece& piece, const int64_t* first, int32_t* out);
 template <typename T>
-void collect_groups(backend::Queue& queue, const CollectView<T>& view, const RecordPlaces& places,
+void collect_groups(backend::Queue& queue, const CollectView<T>& view, const RecordOffsets& places,
                     int32_t what, Point<T>* out, T* charges, int64_t stride);
 template <typename T>
-void collect_records(backend::Queue& queue, const CollectView<T>& view, const RecordPlaces& places,
+void collect_records(backend::Queue& queue, const CollectView<T>& view, const RecordOffsets& places,
                      int32_t what, T* out);
 
 /// A record for all targets of a box.

@@ -191,7 +191,7 @@ class Copies final : public LayoutBase<precision> {
                                          device_entries_ * static_cast<int64_t>(sizeof(Point<Stored>)));
     }
     int64_t base_of(const CopyPiece& piece) const { return kept_ ? 0 : piece.base; }
-    RecordPlaces places_of() const {
+    RecordOffsets places_of() const {
         return plan_.places(offsets_.data(), this->structure_.all().view().sources);
     }
 

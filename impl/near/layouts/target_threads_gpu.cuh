@@ -21,7 +21,7 @@ struct RangesFeed {
 /// One run a box, its own copy of all its sources: record.of_box(box) + k.
 struct GroupFeed {
     static constexpr bool by_box = false;
-    RecordPlaces record;
+    RecordOffsets record;
     int64_t base; // subtracted: the chunk's first
 };
 /// The paper's record of a target, in words of the stored type: x y (z) n, then x y (z) q... of each source.
@@ -29,7 +29,7 @@ struct GroupFeed {
 struct RecordFeed {
     static constexpr bool by_box = false;
     const void* words;
-    RecordPlaces record;
+    RecordOffsets record;
     int64_t base; // subtracted: the chunk's first word
     int32_t dimension, charges;
 };

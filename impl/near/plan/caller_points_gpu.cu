@@ -162,7 +162,7 @@ void NearInputs<T>::widen(int32_t place, int axis, PointBounds& bounds) const {
 
 template <typename T>
 void NearInputs<T>::put(int32_t place, const ArrayView& view, double most, const SomePoints* some,
-                        FarSide* far) {
+                        OtherDevice* far) {
     Item& item = items_[static_cast<size_t>(place)];
     item.some = some, item.raw = {}, item.direct = false, item.most = most;
     if (!view.present() || view.n == 0)
@@ -197,7 +197,7 @@ ArrayView NearInputs<T>::send_all(Item& item, const ArrayView& view) {
 }
 
 template <typename T>
-ArrayView NearInputs<T>::pick(Item& item, const ArrayView& view, const SomePoints& some, FarSide* far) {
+ArrayView NearInputs<T>::pick(Item& item, const ArrayView& view, const SomePoints& some, OtherDevice* far) {
     const int64_t size = particles::element_size(view.type), n = some.size();
     item.sent.resize(n * size);
     char* const to = item.sent.data();

@@ -29,7 +29,7 @@ bool fits(const ArrayView& view) {
 
 /// Fields that stand where the caller wants them, by component and output.
 template <typename T>
-struct InPlace {
+struct CallerFields {
     T* field[most_components][4];
     double units[2];
     const Seen* charges;
@@ -37,7 +37,7 @@ struct InPlace {
 
 /// A row of blocks a field, those of component c at 4 c. Sums that are right already cost a word.
 template <typename T>
-__global__ void rescale_fields(InPlace<T> fields, const int32_t* index, int64_t n) {
+__global__ void rescale_fields(CallerFields<T> fields, const int32_t* index, int64_t n) {
     const int c = blockIdx.y / 4, output = blockIdx.y % 4;
     T* const field = fields.field[c][output];
     const double factor = fields.units[output > 0 ? 1 : 0] /
@@ -90,7 +90,7 @@ T* NearOutputs<T>::place(size_t k, const ArrayView& view) {
 }
 
 template <typename T>
-Fields<T> NearOutputs<T>::fields(const DeviceNearOutputs& outputs, const Sums& sums, FarSide* far) {
+Fields<T> NearOutputs<T>::fields(const DeviceNearOutputs& outputs, const Sums& sums, OtherDevice* far) {
     far_ = far;
     while (items_.size() < static_cast<size_t>(4 * sums.components))
         items_.push_back({{},
@@ -110,7 +110,7 @@ Fields<T> NearOutputs<T>::fields(const DeviceNearOutputs& outputs, const Sums& s
 
 template <typename T>
 void NearOutputs<T>::rescale(const double (&units)[2], const Seen* charges) {
-    InPlace<T> fields{{}, {units[0], units[1]}, charges};
+    CallerFields<T> fields{{}, {units[0], units[1]}, charges};
     bool some = false;
     for (size_t k = 0; k < items_.size(); ++k)
         if (items_[k].used && items_[k].direct) {

@@ -26,7 +26,7 @@ constexpr double worth_a_change = 0.8; // of the time: less is noise
 /// it has a GPU's.
 class DeviceChoice {
   public:
-    DeviceChoice(const NearSideInput& input, bool host_arrays)
+    DeviceChoice(const PlanBackendInput& input, bool host_arrays)
         : shape_(input.shape),
           by_(input.options.layout != near_layout_auto ? ChosenBy::caller : ChosenBy::model) {
         if (input.options.machine != nullptr)
@@ -93,7 +93,7 @@ class DeviceChoice {
     static size_t number(Layout layout) { return static_cast<size_t>(layout); }
     bool asked() const { return by_ == ChosenBy::caller; }
     /// Whether the lists are mutual takes a part of a plan's time: looked at where tiled would be taken.
-    void choose(const NearSideInput& input) {
+    void choose(const PlanBackendInput& input) {
         const auto most_bytes = static_cast<int64_t>(input.options.most_bytes);
         const auto tiled = static_cast<int32_t>(Layout::tiled);
         options_.way.pairs_once = near::bytes_of_pairs_once(shape_, most_bytes) > 0;
@@ -118,10 +118,10 @@ class DeviceChoice {
     std::array<bool, layouts> refused_{}; // there was no room for them beside the plan in use
 };
 
-class DeviceSide : public NearSide {
+class DeviceBackend : public PlanBackend {
   public:
-    DeviceSide(const NearSideInput& input, const DeviceNearTable& table, int32_t device,
-               const NearPoints& points)
+    DeviceBackend(const PlanBackendInput& input, const DeviceNearTable& table, int32_t device,
+                  const NearPoints& points)
         : structure_(input.structure), sums_(input.sums), table_(table), plan_(nullptr, table.destroy),
           choice_(input, points.on_device() == nullptr) {
         options_.device = device;
@@ -228,7 +228,7 @@ int32_t device_of(const backend::CudaTable& cuda, const NearOptions& options, co
 
 } // namespace
 
-std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const NearPoints& points) {
+std::unique_ptr<PlanBackend> make_near_device(const PlanBackendInput& input, const NearPoints& points) {
     const bool device_arrays = points.on_device() != nullptr;
     const settings::Backend backend = input.options.backend;
     const bool needed = backend == settings::Backend::cuda || device_arrays;
@@ -256,9 +256,9 @@ std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const Nea
     return make_near_one_device(input, *cuda->near, device, points);
 }
 
-std::unique_ptr<NearSide> make_near_one_device(const NearSideInput& input, const DeviceNearTable& table,
-                                               int32_t device, const NearPoints& points) {
-    return std::make_unique<DeviceSide>(input, table, device, points);
+std::unique_ptr<PlanBackend> make_near_one_device(const PlanBackendInput& input, const DeviceNearTable& table,
+                                                  int32_t device, const NearPoints& points) {
+    return std::make_unique<DeviceBackend>(input, table, device, points);
 }
 
 } // namespace graft::near

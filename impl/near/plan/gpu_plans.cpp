@@ -28,10 +28,10 @@ struct Share {
 };
 
 /// Every call is made of all shares before one of them is waited for.
-class DevicesSide : public NearSide {
+class DevicesBackend : public PlanBackend {
   public:
-    DevicesSide(const NearSideInput& input, const backend::CudaTable& cuda, int32_t first, int32_t count,
-                Layout layout, ChosenBy by)
+    DevicesBackend(const PlanBackendInput& input, const backend::CudaTable& cuda, int32_t first,
+                   int32_t count, Layout layout, ChosenBy by)
         : sums_(input.sums), table_(*cuda.near), layout_(layout), by_(by) {
         DeviceNearOptions options;
         options.layout = layout;
@@ -61,8 +61,8 @@ class DevicesSide : public NearSide {
             backend::raise(status, error);
         }
     }
-    DevicesSide(const DevicesSide&) = delete;
-    DevicesSide& operator=(const DevicesSide&) = delete;
+    DevicesBackend(const DevicesBackend&) = delete;
+    DevicesBackend& operator=(const DevicesBackend&) = delete;
 
     void set_points(const NearPoints& given) override {
         NearPoints points = given;
@@ -250,10 +250,9 @@ int32_t best_device_count(const NearPrediction& one, const Shape& shape, const m
     return saved_s > least_saving * one.execution_s() ? best : 1;
 }
 
-std::unique_ptr<NearSide> make_near_devices(const NearSideInput& input, const backend::CudaTable& cuda,
-                                            int32_t first, int32_t count, Layout layout,
-                                            ChosenBy by) {
-    return std::make_unique<DevicesSide>(input, cuda, first, count, layout, by);
+std::unique_ptr<PlanBackend> make_near_devices(const PlanBackendInput& input, const backend::CudaTable& cuda,
+                                               int32_t first, int32_t count, Layout layout, ChosenBy by) {
+    return std::make_unique<DevicesBackend>(input, cuda, first, count, layout, by);
 }
 
 } // namespace graft::near

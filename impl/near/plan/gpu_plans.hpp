@@ -4,9 +4,9 @@
 #pragma once
 
 #include "backend/gpu_library.hpp"
-#include "near/plan/near_table.hpp"
 #include "near/choice/choose.hpp"
-#include "near/plan/plan_side.hpp"
+#include "near/plan/near_table.hpp"
+#include "near/plan/plan_backend.hpp"
 
 namespace graft::near {
 
@@ -16,8 +16,8 @@ DeviceNearOutputs device_outputs(const NearSums& sums);
 /// One GPU, with the layout that is asked for; auto: by prediction, after a trial with these points where
 /// that is worth its time, and by what executions took when the points change. Another layout's plan is made
 /// beside the old one: where there is no memory for both the old one stays. Throws Error(device, memory).
-std::unique_ptr<NearSide> make_near_one_device(const NearSideInput& input, const DeviceNearTable& table,
-                                               int32_t device, const NearPoints& points);
+std::unique_ptr<PlanBackend> make_near_one_device(const PlanBackendInput& input, const DeviceNearTable& table,
+                                                  int32_t device, const NearPoints& points);
 
 /// How many GPUs this host has. Throws Error(device) where they are fewer than `count`.
 int32_t require_devices(const backend::CudaTable& cuda, int32_t count);
@@ -36,8 +36,7 @@ int32_t best_device_count(const NearPrediction& one, const Shape& shape, const m
 /// the same layout. Host arrays: each GPU gets the points that its boxes need and gives its own sums back.
 /// Arrays on one device: the same, from GPU to GPU, in the order of the caller's stream. Throws Error(device)
 /// where there are fewer GPUs, Error(memory).
-std::unique_ptr<NearSide> make_near_devices(const NearSideInput& input, const backend::CudaTable& cuda,
-                                            int32_t first, int32_t count, Layout layout,
-                                            ChosenBy by);
+std::unique_ptr<PlanBackend> make_near_devices(const PlanBackendInput& input, const backend::CudaTable& cuda,
+                                               int32_t first, int32_t count, Layout layout, ChosenBy by);
 
 } // namespace graft::near

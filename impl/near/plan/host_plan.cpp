@@ -4,9 +4,9 @@
 #include "backend/free_memory.hpp"
 #include "core/timer.hpp"
 #include "near/choice/choose.hpp"
-#include "near/wave_phases.hpp"
-#include "near/plan/plan_side.hpp"
+#include "near/helmholtz_phases.hpp"
 #include "near/plan/caller_views.hpp"
+#include "near/plan/plan_backend.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,9 +23,9 @@ constexpr double share_of_free = 0.75; // of the memory, for a layout that nobod
 constexpr double surely_there = 1e9;   // bytes for which the system is not asked
 
 template <typename T>
-class HostSide : public NearSide {
+class HostBackend : public PlanBackend {
   public:
-    explicit HostSide(const NearSideInput& input)
+    explicit HostBackend(const PlanBackendInput& input)
         : structure_(input.structure), shape_(input.shape), given_(input.sums), sums_(input.sums),
           options_(input.options), executor_{input.memory, backend::resolve_threads(input.options.threads)},
           most_bytes_(options_.most_bytes > 0 ? options_.most_bytes : share_of_memory()) {
@@ -292,10 +292,10 @@ class HostSide : public NearSide {
 
 } // namespace
 
-std::unique_ptr<NearSide> make_near_host(const NearSideInput& input) {
+std::unique_ptr<PlanBackend> make_near_host(const PlanBackendInput& input) {
     if (input.sums.precision == Precision::fp32)
-        return std::make_unique<HostSide<float>>(input);
-    return std::make_unique<HostSide<double>>(input);
+        return std::make_unique<HostBackend<float>>(input);
+    return std::make_unique<HostBackend<double>>(input);
 }
 
 } // namespace graft::near

@@ -5,10 +5,10 @@
 #include "backend/gpu_library.hpp"
 #include "core/timer.hpp"
 #include "near/box_frame.hpp"
-#include "near/plan/near_table.hpp"
 #include "near/near_units.hpp"
-#include "near/plan/plan_side.hpp"
 #include "near/plan/caller_views.hpp"
+#include "near/plan/near_table.hpp"
+#include "near/plan/plan_backend.hpp"
 
 #include <cmath>
 #include <utility>
@@ -33,7 +33,7 @@ struct NearPlan::State {
     core::Buffer<double> table_value, table_derivative;
     Structure view;
     int64_t targets = 0, sources = 0;
-    std::unique_ptr<NearSide> side;
+    std::unique_ptr<PlanBackend> backend;
     NearReport report;
     /// What the plan's calls make of it; the destructor ends what is in flight.
     ///   without_points  update: ready
@@ -273,14 +273,14 @@ NearPlan::NearPlan(core::Memory& memory, const core::Log& log, const NearRequest
         s.report.boxes = make_boxes(executor, request, s.structure);
     s.view = s.structure.view();
     s.report.shape = near::shape_of(s.view, s.sums, executor.threads);
-    const NearSideInput input{memory, s.view, s.report.shape, s.sums, s.options};
-    s.side = make_near_device(input, points);
-    s.on_host = s.side == nullptr;
+    const PlanBackendInput input{memory, s.view, s.report.shape, s.sums, s.options};
+    s.backend = make_near_device(input, points);
+    s.on_host = s.backend == nullptr;
     if (s.on_host)
-        s.side = make_near_host(input);
-    s.side->set_points(points);
+        s.backend = make_near_host(input);
+    s.backend->set_points(points);
     s.stage = State::Stage::ready;
-    s.side->report(s.report);
+    s.backend->report(s.report);
     s.report.bytes_structure = s.structure.bytes();
     s.report.create_s = timer.seconds();
     log.write(core::LogLevel::info, core::format("near field: layout %s on the %s: %s",
@@ -291,7 +291,7 @@ NearPlan::NearPlan(core::Memory& memory, const core::Log& log, const NearRequest
 NearPlan::~NearPlan() {
     if (begun())
         try {
-            state_->side->end();
+            state_->backend->end();
         } catch (...) { // nobody's concern any more
         }
 }
@@ -381,7 +381,7 @@ void NearPlan::update(const NearPoints& points) {
     check_coordinates(executor, points, s.sums);
     const State::Stage before = std::exchange(s.stage, State::Stage::without_points);
     try {
-        s.side->set_points(points);
+        s.backend->set_points(points);
     } catch (const core::Error& error) { // what is refused is not taken
         if (error.status() == Status::argument || error.status() == Status::value)
             s.stage = before;
@@ -409,7 +409,7 @@ void NearPlan::begin(const NearSums& sums, void* stream) {
     }
     check_overlaps(sums, s.sums);
     s.allocations_before = s.memory.allocations();
-    s.side->begin(sums, stream);
+    s.backend->begin(sums, stream);
     s.stage = State::Stage::in_flight;
 }
 
@@ -418,9 +418,9 @@ void NearPlan::end() {
     if (!begun())
         fail(Status::call_order, "near field: nothing is in flight; expected near_field_begin before it");
     s.stage = State::Stage::ready;
-    s.side->end();
-    s.side->report(s.report);
-    s.report.allocations = s.memory.allocations() - s.allocations_before + s.side->allocations();
+    s.backend->end();
+    s.backend->report(s.report);
+    s.report.allocations = s.memory.allocations() - s.allocations_before + s.backend->allocations();
     s.report.executed = true;
     ++s.report.executes;
 }
@@ -446,7 +446,7 @@ bool NearPlan::same() const noexcept {
     return state_->view.same;
 }
 int32_t NearPlan::device() const noexcept {
-    return state_->side->device();
+    return state_->backend->device();
 }
 const NearReport& NearPlan::report() const noexcept {
     return state_->report;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The near field's part of libgraft_cuda.so's table: near_table.hpp.
 #include "near/copies/collect_gpu.cuh"
+#include "near/helmholtz_phases.hpp"
 #include "near/plan/near_plan_gpu.cuh"
-#include "near/wave_phases.hpp"
 #include "particles/write_arrays.hpp"
 
 #include "backend/block_cache_gpu.cuh"
@@ -249,15 +249,15 @@ class Plan final : public DeviceNear {
         work_ = Work::resting;
     }
     /// Where an array is: NULL on this device.
-    FarSide* far_of(const ArrayView& view) {
+    OtherDevice* far_of(const ArrayView& view) {
         cudaPointerAttributes attributes;
         GRAFT_CUDA(cudaPointerGetAttributes(&attributes, view.data));
         if (attributes.type != cudaMemoryTypeDevice || attributes.device == memory_.device())
             return nullptr;
         if (far_ == nullptr || far_->device() != attributes.device) {
             far_.reset();
-            far_ = std::make_unique<FarSide>(attributes.device, queue_, *points_.targets,
-                                             *points_.sources_or_targets(), *points_.own);
+            far_ = std::make_unique<OtherDevice>(attributes.device, queue_, *points_.targets,
+                                                 *points_.sources_or_targets(), *points_.own);
             GRAFT_CUDA(cudaSetDevice(memory_.device()));
         }
         return far_.get();
@@ -354,8 +354,8 @@ class Plan final : public DeviceNear {
     std::unique_ptr<DeviceLayout<T>> layout_;
     double scale_ = 1, units_[2] = {1, 1}; // of lengths; of the sums, where kernels leave them out
     std::vector<double> charge_scales_;
-    std::unique_ptr<FarSide> far_; // of the last arrays on another device
-    FarSide* far_in_use_ = nullptr;
+    std::unique_ptr<OtherDevice> far_; // of the last arrays on another device
+    OtherDevice* far_in_use_ = nullptr;
     char name_[256] = {0};
 };
 

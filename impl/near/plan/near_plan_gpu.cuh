@@ -61,7 +61,7 @@ class NearInputs {
     /// Where it is part of one: its points of the caller's (`some`, else all), on this device or at `far`.
     /// Numbers that are not finite or larger in magnitude than `most` are bad.
     void put(int32_t place, const particles::ArrayView& view, double most, const SomePoints* some = nullptr,
-             FarSide* far = nullptr);
+             OtherDevice* far = nullptr);
     /// What is seen of `parts` <= 2 arrays up to this one, the last, gives the scale of their charges.
     /// count_scale: whether there is one. Enqueued.
     void look(int32_t place, int32_t parts, bool count_scale);
@@ -95,7 +95,7 @@ class NearInputs {
     void send(const particles::ArrayView& view, char* to);
     particles::ArrayView send_all(Item& item, const particles::ArrayView& view);
     particles::ArrayView pick(Item& item, const particles::ArrayView& view, const SomePoints& some,
-                              FarSide* far);
+                              OtherDevice* far);
     void put_on_host(Item& item, const particles::ArrayView& view);
     backend::Queue& queue_;
     const backend::Executor& executor_;
@@ -119,7 +119,7 @@ class NearOutputs {
         looked_.resize(1), fetched_look_.resize(1);
     }
     /// Where the layout is to write: the caller's memory where that fits, or a buffer of as many items.
-    Fields<T> fields(const DeviceNearOutputs& outputs, const Sums& sums, FarSide* far);
+    Fields<T> fields(const DeviceNearOutputs& outputs, const Sums& sums, OtherDevice* far);
     /// Buffers to device arrays, or to page-locked memory (enqueued): potentials and gradients times these
     /// units, over the scale of their component's charges. charges: on the device, those of component 0;
     /// NULL: they have no scale.
@@ -161,7 +161,7 @@ class NearOutputs {
     const backend::Executor& executor_;
     const DeviceStructure& structure_;
     const SomePoints* own_;
-    FarSide* far_ = nullptr;
+    OtherDevice* far_ = nullptr;
     std::vector<Item> items_; // 4 a component
     backend::DeviceBuffer<LookedSums> looked_;
     backend::PinnedBuffer<LookedSums> fetched_look_;

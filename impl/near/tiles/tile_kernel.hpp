@@ -46,12 +46,12 @@ struct Loop {
     static constexpr double value_factor = light ? Ops::value_factor : 1;
     static constexpr double slope_factor = light ? Ops::slope_factor : 1;
 
-    struct Place {
+    struct Position {
         Real high[dimension], rest[dimension];
     };
 
-    static HWY_INLINE Place target_place(const Tile<V>& tile, int64_t i) {
-        Place place;
+    static HWY_INLINE Position target_place(const Tile<V>& tile, int64_t i) {
+        Position place;
         for (int axis = 0; axis < dimension; ++axis) {
             place.high[axis] =
                 columns ? hn::LoadU(D(), tile.target[axis] + i) : hn::Set(D(), tile.target[axis][i]);
@@ -61,8 +61,8 @@ struct Loop {
         }
         return place;
     }
-    static HWY_INLINE Place source_place(const Tile<V>& tile, int64_t j) {
-        Place place;
+    static HWY_INLINE Position source_place(const Tile<V>& tile, int64_t j) {
+        Position place;
         for (int axis = 0; axis < dimension; ++axis) {
             place.high[axis] = hn::LoadU(D(), tile.source[axis] + j);
             if constexpr (low)
@@ -79,7 +79,7 @@ struct Loop {
         return hn::Ne(hn::Iota(D(), V(0)), hn::Set(D(), away));
     }
 
-    static HWY_INLINE void meet(const Constants<V>& c, const Place& source, const Place& target,
+    static HWY_INLINE void meet(const Constants<V>& c, const Position& source, const Position& target,
                                 const Real (&q)[components], const typename Ops::Mask* mask, Sum& sum) {
         Real d[dimension];
         for (int axis = 0; axis < dimension; ++axis) {
@@ -104,10 +104,10 @@ struct Loop {
 
     template <int count>
     static HWY_INLINE void vector_of_sources(const Constants<V>& c, const Tile<V>& tile, int64_t first,
-                                             const Place (&target)[count], int64_t j, int64_t at,
+                                             const Position (&target)[count], int64_t j, int64_t at,
                                              int64_t left, Sum (&sum)[count]) {
         const int64_t lanes = static_cast<int64_t>(hn::Lanes(D()));
-        const Place source = source_place(tile, at);
+        const Position source = source_place(tile, at);
         Real q[components];
         for (int p = 0; p < components; ++p)
             q[p] = hn::LoadU(D(), tile.charge[p] + at);
@@ -134,7 +134,7 @@ struct Loop {
     static HWY_INLINE void block_of_targets(const Constants<V>& c, const Tile<V>& tile, const Run* runs,
                                             int64_t run_count, int64_t first) {
         const int64_t lanes = static_cast<int64_t>(hn::Lanes(D()));
-        Place target[count];
+        Position target[count];
         Sum sum[count];
         for (int k = 0; k < count; ++k) {
             target[k] = target_place(tile, first + k);

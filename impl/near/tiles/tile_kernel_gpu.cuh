@@ -25,7 +25,7 @@ __device__ __forceinline__ Point<double> load_point(const Point<double>* p) {
 
 /// A place as pairs see it: plain, or about a centre in two floats.
 template <Precision precision, int dimension>
-struct Place {
+struct Position {
     using Stored = typename Numbers<precision>::Stored;
     using Real = typename Numbers<precision>::Real;
     Real at[dimension];
@@ -34,12 +34,12 @@ struct Place {
         if constexpr (dimension == 3)
             at[2] = p.z;
     }
-    __device__ __forceinline__ Real minus(const Place& other, int axis) const {
+    __device__ __forceinline__ Real minus(const Position& other, int axis) const {
         return at[axis] - other.at[axis];
     }
 };
 template <int dimension>
-struct Place<Precision::mixed, dimension> {
+struct Position<Precision::mixed, dimension> {
     float at[dimension], low[dimension];
     __device__ __forceinline__ void split(double v, int axis) {
         at[axis] = static_cast<float>(v);
@@ -50,14 +50,14 @@ struct Place<Precision::mixed, dimension> {
         if constexpr (dimension == 3)
             split(p.z - centre.z, 2);
     }
-    __device__ __forceinline__ float minus(const Place& other, int axis) const {
+    __device__ __forceinline__ float minus(const Position& other, int axis) const {
         return (at[axis] - other.at[axis]) + (low[axis] - other.low[axis]);
     }
 };
 
 template <Precision precision, int components, int dimension>
 struct alignas(16) TileSource {
-    Place<precision, dimension> place;
+    Position<precision, dimension> place;
     typename Numbers<precision>::Real charge[components];
 };
 
@@ -102,7 +102,7 @@ struct TileLoop {
 
     const View& v;
     Point<Stored> centre;
-    Place<precision, dimension> target[T];
+    Position<precision, dimension> target[T];
     Sum sum[T];
     int32_t self, step_self; // k of target 0, and from target to target
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See replica_field.hpp. First part: moments, the polynomial and its field.
+// See replica_field.hpp. Moments, the polynomial and its field.
 #include "periodic/replicas/replica_field.hpp"
 
 #include "periodic/replicas/solid_harmonics.hpp"
@@ -16,14 +16,15 @@ constexpr int64_t sampled = 128; // targets of a rank
 
 } // namespace
 
-geometry::Vec3 FarImages::place(const particles::Problem& problem, int64_t i) const {
+geometry::Vec3 DistantImages::place(const particles::Problem& problem, int64_t i) const {
     const bool points = problem.points;
     return {((points ? problem.point_x[i] : problem.x[i]) - centre_.x) / unit_,
             ((points ? problem.point_y[i] : problem.y[i]) - centre_.y) / unit_,
             ((points ? problem.point_z[i] : problem.z[i]) - centre_.z) / unit_};
 }
 
-void FarImages::sum(comm::Communicator& comm, const backend::Executor& executor, const particles::Problem& problem) {
+void DistantImages::sum(comm::Communicator& comm, const backend::Executor& executor,
+                        const particles::Problem& problem) {
     constexpr int64_t width = 2 * terms + 5;
     const int used = harmonic_at(order_, order_) + 1;
     std::vector<double> sums;
@@ -64,7 +65,7 @@ void FarImages::sum(comm::Communicator& comm, const backend::Executor& executor,
 }
 
 /// B_l'm' = sum over even l in [least, most] and m of a_lm M_(l-l')(m-m').
-void FarImages::translate(const Complex* coefficients, int least, int most, Complex* polynomial) const {
+void DistantImages::translate(const Complex* coefficients, int least, int most, Complex* polynomial) const {
     std::fill_n(polynomial, terms, Complex(0));
     for (int l = least; l <= most; l += 2)
         for (int m = -l; m <= l; ++m) {
@@ -76,7 +77,7 @@ void FarImages::translate(const Complex* coefficients, int least, int most, Comp
 }
 
 /// Real parts of products are taken with m and -m together.
-FarImages::Field FarImages::at_point(const Complex* polynomial, double x, double y, double z) const {
+DistantImages::Field DistantImages::at_point(const Complex* polynomial, double x, double y, double z) const {
     Complex r[terms];
     solid_harmonics(x, y, z, order_, r);
     Field field;
@@ -102,7 +103,7 @@ FarImages::Field FarImages::at_point(const Complex* polynomial, double x, double
 }
 
 /// With the background; in units of unit_.
-FarImages::Field FarImages::at_target(const geometry::Vec3& p) const {
+DistantImages::Field DistantImages::at_target(const geometry::Vec3& p) const {
     Field f = at_point(polynomial_.data(), p.x, p.y, p.z);
     const double half = background_;
     f.x += 2 * half * (charge_ * p.x - square_[0]);
@@ -113,8 +114,8 @@ FarImages::Field FarImages::at_target(const geometry::Vec3& p) const {
     return f;
 }
 
-void FarImages::add(const backend::Executor& executor, const particles::Problem& problem, bool with_potential,
-                    const int32_t* origin, particles::RawField& field) const {
+void DistantImages::add(const backend::Executor& executor, const particles::Problem& problem,
+                        bool with_potential, const int32_t* origin, particles::RawField& field) const {
     const double square = 1 / (unit_ * unit_);
     executor.for_each(problem.target_count(), [&](int64_t k) {
         const Field f = at_target(place(problem, origin != nullptr ? origin[k] : k));
@@ -126,7 +127,8 @@ void FarImages::add(const backend::Executor& executor, const particles::Problem&
     });
 }
 
-double FarImages::error(comm::Communicator& comm, const particles::Problem& problem, double square_sum) const {
+double DistantImages::error(comm::Communicator& comm, const particles::Problem& problem,
+                            double square_sum) const {
     const int64_t count = problem.target_count(), step = std::max<int64_t>(1, count / sampled);
     double sums[3] = {};
     Complex last[2][terms];
@@ -148,18 +150,18 @@ double FarImages::error(comm::Communicator& comm, const particles::Problem& prob
 
 /// Of what follows an order, each is smaller than the one before by about the same factor, which random
 /// places know.
-double FarImages::ratio_of(int order) const {
+double DistantImages::ratio_of(int order) const {
     const auto k = static_cast<size_t>(order);
     return std::min(0.9, random_[k] / random_[k - 2]);
 }
 
-double FarImages::random_error(int order, double square_sum) const {
+double DistantImages::random_error(int order, double square_sum) const {
     const double ratio = ratio_of(order);
     return std::sqrt(square_sum) * random_[static_cast<size_t>(order)] * ratio / (1 - ratio) /
            (unit_ * unit_);
 }
 
-void FarImages::lattice_strain(double (&virial)[6]) const {
+void DistantImages::lattice_strain(double (&virial)[6]) const {
     Complex moved[terms];
     for (int c = 0; c < 6; ++c) {
         translate(coefficients_.data() + (c + 1) * terms, 0, order_, moved);

@@ -30,7 +30,7 @@
 
 namespace graft::periodic {
 
-class FarImages {
+class DistantImages {
   public:
     static constexpr int most_order = 20, least_order = 4;
 

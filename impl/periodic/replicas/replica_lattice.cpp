@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See replica_field.hpp. Second part: which images are near, and the sums over all others, by Ewald's way.
+// See replica_field.hpp. Which images are near, and the sums over all others, by Ewald's way.
 //
 // With B_0 = erfc(a n) / n, B_l+1 = -B_l' / n:
 //     sum over n != 0 of R_lm(n) (B_l(n) - (2l - 1)!! / n^(2l+1) where n is near)
@@ -19,7 +19,7 @@ namespace {
 using Real = long double;
 using Number = std::complex<Real>;
 constexpr Real pi = 3.14159265358979323846264338327950288L;
-constexpr int most_order = FarImages::most_order;
+constexpr int most_order = DistantImages::most_order;
 constexpr int all_terms = (most_order + 1) * (most_order + 2) / 2;
 constexpr Real enough = 45 + 1.5L * most_order; // exp(-enough) beside all else
 
@@ -126,7 +126,7 @@ void add_waves(const geometry::Lattice& lattice, Real unit, Real alpha, Sums& su
 
 } // namespace
 
-double FarImages::diagonal(const geometry::Lattice& lattice) {
+double DistantImages::diagonal(const geometry::Lattice& lattice) {
     double longest = 0;
     for (int corner = 0; corner < 4; ++corner) {
         const geometry::Vec3 d = lattice.shift(1, (corner & 1) != 0 ? 1 : -1, (corner & 2) != 0 ? 1 : -1);
@@ -135,11 +135,11 @@ double FarImages::diagonal(const geometry::Lattice& lattice) {
     return longest;
 }
 
-double FarImages::near_count(const geometry::Lattice& lattice, double length) {
+double DistantImages::near_count(const geometry::Lattice& lattice, double length) {
     return 4 * static_cast<double>(pi) / 3 * length * length * length / lattice.volume();
 }
 
-FarImages::Near FarImages::near_images(const geometry::Lattice& lattice, double length) {
+DistantImages::Near DistantImages::near_images(const geometry::Lattice& lattice, double length) {
     const double limit = length * (1 + 1e-9); // vectors of one length stay together
     Near near{{{0, 0, 0}}, 0};
     int most[3];
@@ -155,7 +155,7 @@ FarImages::Near FarImages::near_images(const geometry::Lattice& lattice, double 
     return near;
 }
 
-void FarImages::choose(const geometry::Lattice& lattice, Near near) {
+void DistantImages::choose(const geometry::Lattice& lattice, Near near) {
     if (lattice_ == lattice && near_.reach == near.reach)
         return;
     lattice_.reset();
@@ -171,7 +171,7 @@ void FarImages::choose(const geometry::Lattice& lattice, Near near) {
     find_random(lattice);
 }
 
-void FarImages::find_coefficients(const geometry::Lattice& lattice) {
+void DistantImages::find_coefficients(const geometry::Lattice& lattice) {
     const Real unit = unit_, alpha = std::sqrt(pi), volume = lattice.volume() / (unit * unit * unit);
     Sums sums;
     add_images(lattice, unit, alpha, near_.reach * (1 - 1e-9), sums);
@@ -195,7 +195,7 @@ void FarImages::find_coefficients(const geometry::Lattice& lattice) {
 }
 
 /// Pairs at random places (a Weyl sequence), order by order.
-void FarImages::find_random(const geometry::Lattice& lattice) {
+void DistantImages::find_random(const geometry::Lattice& lattice) {
     constexpr double primes[6] = {2, 3, 5, 7, 11, 13};
     constexpr int samples = 400;
     order_ = most_order;

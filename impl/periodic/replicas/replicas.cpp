@@ -33,7 +33,7 @@ void PeriodicSum::check_replicas(const settings::Settings& settings, const Total
         core::fail(core::Status::unsupported,
                    "softening.kind plummer with ewald.method replicas: far images act unsoftened; expected "
                    "spline or none. Set ewald.method: split, which softens all images");
-    const double room = FarImages::diagonal(lattice_) * (1 / reaches[0] - 1);
+    const double room = DistantImages::diagonal(lattice_) * (1 / reaches[0] - 1);
     if (settings.softening == settings::Softening::spline && totals.longest > room)
         core::fail(core::Status::unsupported,
                    "softening length %g with ewald.method replicas, where far images act unsoftened; "
@@ -50,15 +50,16 @@ void PeriodicSum::prepare_replicas(const backend::Executor& executor, comm::Comm
     typical_field_ =
         periodic::typical_field(problem_of(settings, lattice_, all_particles, totals.square, totals.longest));
     density_ = static_cast<double>(all_particles) / lattice_.volume();
-    open_axis_ = wire_axis_ = -1;
+    shape_.open_axis = shape_.wire_axis = -1;
     split_ = {1, std::numeric_limits<double>::infinity(), 0, true};
-    const double diagonal = FarImages::diagonal(lattice_), limit = safety * wanted(settings) * typical_field_;
+    const double diagonal = DistantImages::diagonal(lattice_),
+                 limit = safety * wanted(settings) * typical_field_;
     double error = 0;
     const auto part = [&] { return typical_field_ > 0 ? error / typical_field_ : 0; };
     for (const double reach : reaches) {
         comm.together([&] {
             check_replicas(settings, totals);
-            if (const double count = FarImages::near_count(lattice_, diagonal / reach);
+            if (const double count = DistantImages::near_count(lattice_, diagonal / reach);
                 !(count <= most_images))
                 core::fail(
                     core::Status::unsupported,
@@ -67,16 +68,16 @@ void PeriodicSum::prepare_replicas(const backend::Executor& executor, comm::Comm
                     "mac.accuracy asks for %.2g; edges %g x %g x %g. Set ewald.method: split",
                     count, static_cast<long long>(most_images), part(), wanted(settings), lattice_.edge[0],
                     lattice_.edge[1], lattice_.edge[2]);
-            far_.choose(lattice_, FarImages::near_images(lattice_, diagonal / reach));
+            far_.choose(lattice_, DistantImages::near_images(lattice_, diagonal / reach));
         });
-        int order = FarImages::least_order;
-        while (order < FarImages::most_order && far_.random_error(order, totals.square) > 0.3 * limit)
+        int order = DistantImages::least_order;
+        while (order < DistantImages::most_order && far_.random_error(order, totals.square) > 0.3 * limit)
             order += 2;
-        for (;; order = std::min(order + 4, FarImages::most_order)) {
+        for (;; order = std::min(order + 4, DistantImages::most_order)) {
             far_.set_order(order);
             far_.sum(comm, executor, problem);
             error = far_.error(comm, problem, totals.square);
-            if (error <= limit || order == FarImages::most_order)
+            if (error <= limit || order == DistantImages::most_order)
                 break;
         }
         if (error <= limit)

@@ -128,19 +128,19 @@ PartitionRate bench_partition(core::Memory& memory, int64_t records, int repetit
     decompose::RecordStore from(memory), to(memory);
     from.resize(records, 3, false);
     to.resize(records, 3, false);
-    const decompose::Shelf shelf = from.shelf(), out = to.shelf();
+    const decompose::RecordArrays arrays = from.arrays(), out = to.arrays();
     core::Buffer<uint32_t> words(memory, "bench keys");
     fill(words, 3 * records);
     for (int64_t i = 0; i < records; ++i) {
         for (int axis = 0; axis < 3; ++axis)
-            shelf.key[axis][i] = words[3 * i + axis] | 1U; // never the key of the cut: no ties
-        shelf.index[i] = static_cast<int32_t>(i);
+            arrays.key[axis][i] = words[3 * i + axis] | 1U; // never the key of the cut: no ties
+        arrays.index[i] = static_cast<int32_t>(i);
     }
     constexpr uint32_t cut = 0x80000000U;
-    const int64_t left = decompose::count_left(shelf.key[0], records, cut);
+    const int64_t left = decompose::count_left(arrays.key[0], records, cut);
     const backend::Executor single{memory, 1};
     const auto move = [&](int64_t) {
-        decompose::partition(shelf, records, 0, cut, decompose::TieRule{}, out, left, out + left);
+        decompose::partition(arrays, records, 0, cut, decompose::TieRule{}, out, left, out + left);
         return uint64_t{out.key[0][0]};
     };
     const int64_t calls = calls_of_a_round(memory, move);

@@ -59,7 +59,7 @@ void calibrate_rates(model::Machine& machine, const Calibration& calibration, in
 /// What one core takes for the near field, and the GPU for its kernels.
 void calibrate_near_apart(model::Machine& machine, const Calibration& calibration, int threads, bool gpu,
                           CalibrationParts& parts) {
-    std::vector<NearCpuPiece> pieces;
+    std::vector<NearCpuShare> pieces;
     if (calibration.cpu)
         pieces = near_cpu_pieces();
     model::Machine with_gpu = machine;
@@ -69,7 +69,7 @@ void calibrate_near_apart(model::Machine& machine, const Calibration& calibratio
             own.time("near field's kernels on the GPU",
                      [&] { calibrate_near_kernels(with_gpu, calibration.device, calibration.repetitions); });
         });
-    for (NearCpuPiece& piece : pieces)
+    for (NearCpuShare& piece : pieces)
         tasks.push_back([&](CalibrationParts& own) {
             const std::string name = core::format("near field on the CPU, %d-D, %s", piece.dimension,
                                                   piece.in_double ? "fp64" : "fp32");

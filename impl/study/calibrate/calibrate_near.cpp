@@ -276,7 +276,7 @@ void measure_layouts(const model::Machine& machine, const Bench& bench, int32_t 
 }
 
 void fit_layouts(model::Machine& machine, const Bench& bench, const Samples& samples) {
-    NearCommon common;
+    NearSharedPhases common;
     const bool known = bench.cuda() && !samples[static_cast<size_t>(near::Layout::ranges)].empty();
     if (known)
         common = study::fit_near_common(samples, bench.way, machine);
@@ -309,15 +309,15 @@ Bench cpu_bench(int rounds) {
 
 } // namespace
 
-std::vector<NearCpuPiece> near_cpu_pieces() {
-    std::vector<NearCpuPiece> pieces;
+std::vector<NearCpuShare> near_cpu_pieces() {
+    std::vector<NearCpuShare> pieces;
     for (const bool in_double : {true, false})
         for (const int32_t dimension : {2, 3})
             pieces.push_back({dimension, in_double, {}, Samples(near::near_forms)});
     return pieces;
 }
 
-void measure_near_cpu(NearCpuPiece& piece, const model::Machine& machine, int repetitions) {
+void measure_near_cpu(NearCpuShare& piece, const model::Machine& machine, int repetitions) {
     constexpr Precision wide[] = {Precision::mixed, Precision::fp64}, narrow[] = {Precision::fp32};
     const auto precisions = piece.in_double ? std::span<const Precision>(wide) : narrow;
     const int rounds = std::min(repetitions, 2);
@@ -331,13 +331,13 @@ void measure_near_cpu(NearCpuPiece& piece, const model::Machine& machine, int re
     measure_layouts(own, bench, piece.dimension, precisions.back(), piece.samples);
 }
 
-void fit_near_cpu(model::Machine& machine, const std::vector<NearCpuPiece>& pieces) {
-    for (const NearCpuPiece& piece : pieces)
+void fit_near_cpu(model::Machine& machine, const std::vector<NearCpuShare>& pieces) {
+    for (const NearCpuShare& piece : pieces)
         for (const model::NearKernelCosts& one : piece.kernels)
             study::put(machine.near, one);
     for (const bool in_double : {true, false}) {
         Samples samples(near::near_forms);
-        for (const NearCpuPiece& piece : pieces)
+        for (const NearCpuShare& piece : pieces)
             for (size_t k = 0; k < samples.size() && piece.in_double == in_double; ++k)
                 samples[k].insert(samples[k].end(), piece.samples[k].begin(), piece.samples[k].end());
         fit_layouts(machine, Bench(), samples);

@@ -13,16 +13,16 @@ namespace graft::study {
 /// A share of what is measured of the CPU's layouts and kernels, on one thread by its own time: structures of
 /// 600 to 600,000 points in so many dimensions, in fp32, or in fp64 and mixed. 2 to 4 s each; they may be
 /// measured side by side.
-struct NearCpuPiece {
+struct NearCpuShare {
     int32_t dimension;
     bool in_double;
     std::vector<model::NearKernelCosts> kernels;
     std::vector<std::vector<NearSample>> samples; // of each layout
 };
-std::vector<NearCpuPiece> near_cpu_pieces();
-void measure_near_cpu(NearCpuPiece& piece, const model::Machine& machine, int repetitions);
+std::vector<NearCpuShare> near_cpu_pieces();
+void measure_near_cpu(NearCpuShare& piece, const model::Machine& machine, int repetitions);
 /// From all pieces to machine.near. Needs the numbers of machine.cpu.
-void fit_near_cpu(model::Machine& machine, const std::vector<NearCpuPiece>& pieces);
+void fit_near_cpu(model::Machine& machine, const std::vector<NearCpuShare>& pieces);
 
 /// Seconds of the GPU's kernels, which its host hardly disturbs, through libgraft_cuda. Needs machine.gpu.
 /// Throws Error(device), Error(unsupported) where the library has none.

@@ -180,8 +180,8 @@ Item& place_of(std::array<Item, count>& items, Same same, Empty empty) {
 
 } // namespace
 
-NearCommon fit_near_common(std::span<const std::vector<NearSample>> samples, const near::NearWay& way,
-                           const model::Machine& machine) {
+NearSharedPhases fit_near_common(std::span<const std::vector<NearSample>> samples, const near::NearWay& way,
+                                 const model::Machine& machine) {
     constexpr auto plain = near::NearLayout::ranges;
     std::vector<NearSample> all;
     for (const std::vector<NearSample>& one : samples)
@@ -191,8 +191,9 @@ NearCommon fit_near_common(std::span<const std::vector<NearSample>> samples, con
             fit_phase(plain, near::NearPhaseName::scatter, &NearSample::scatter_s, all, way, machine)};
 }
 
-model::NearLayoutCosts fit_near(near::NearLayout layout, std::span<const NearSample> samples, const near::NearWay& way,
-                         const model::Machine& machine, const NearCommon* common, int32_t dimension) {
+model::NearLayoutCosts fit_near(near::NearLayout layout, std::span<const NearSample> samples,
+                                const near::NearWay& way, const model::Machine& machine,
+                                const NearSharedPhases* common, int32_t dimension) {
     if (samples.empty())
         core::fail(core::Status::argument, "fit_near: no measurement of layout %d", static_cast<int>(layout));
     model::NearLayoutCosts costs;

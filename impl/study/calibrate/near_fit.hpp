@@ -11,7 +11,7 @@ namespace graft::study {
 
 /// One layout on one structure, measured: seconds.
 struct NearSample {
-    near::NearProblem problem;
+    near::NearTimeInput problem;
     double collection_s = 0, charges_s = 0, kernel_s = 0, scatter_s = 0;
     double again_s =
         0; // CPU: collection_s into arrays that have been filled before, as chunks are; 0: unknown
@@ -22,14 +22,14 @@ struct NearSample {
 /// GPU: what all layouts have in common. Making a plan drifts from minute to minute, and calls, waits and the
 /// host's share of an execution do not know the layout: fitted layout by layout their noise would decide which
 /// layout looks best.
-struct NearCommon {
+struct NearSharedPhases {
     model::NearPhase collection, scatter;
 };
 
 /// From the samples of each layout, by number: collection from those of ranges, of which there must be some,
 /// scatter from all.
-NearCommon fit_near_common(std::span<const std::vector<NearSample>> samples, const near::NearWay& way,
-                           const model::Machine& machine);
+NearSharedPhases fit_near_common(std::span<const std::vector<NearSample>> samples, const near::NearWay& way,
+                                 const model::Machine& machine);
 
 /// The numbers of `layout` (and of the samples' size of number) that fit the samples best: each phase alone,
 /// each sample's error relative to its phase's time, or to a part of its execution where the phase is a small
@@ -38,8 +38,9 @@ NearCommon fit_near_common(std::span<const std::vector<NearSample>> samples, con
 /// the same structures (plain_s), scatter is that. NULL: fitted alone. `dimension`: whose kernels they are,
 /// of the samples of 2 or 3 dimensions where there are any; 0: of all. GPU: what no sample shows of memory
 /// that the driver gives is as built in.
-model::NearLayoutCosts fit_near(near::NearLayout layout, std::span<const NearSample> samples, const near::NearWay& way,
-                         const model::Machine& machine, const NearCommon* common = nullptr, int32_t dimension = 0);
+model::NearLayoutCosts fit_near(near::NearLayout layout, std::span<const NearSample> samples,
+                                const near::NearWay& way, const model::Machine& machine,
+                                const NearSharedPhases* common = nullptr, int32_t dimension = 0);
 
 /// Adds or replaces the item of the same backend, layout, size and dimension
 /// (kernel, precision, dimension, outputs).

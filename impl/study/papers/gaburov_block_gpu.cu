@@ -167,7 +167,7 @@ GroupInput group_input(backend::Queue& queue, const forces::DeviceEvaluation& ho
 
 } // namespace
 
-void evaluate_block_per_group(VariantWork&, backend::Queue& queue, const forces::DeviceEvaluation& how,
+void evaluate_block_per_group(VariantBuffers&, backend::Queue& queue, const forces::DeviceEvaluation& how,
                               const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                               const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
                               forces::DeviceField& field) {

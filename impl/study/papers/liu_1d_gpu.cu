@@ -95,7 +95,7 @@ void launch_node_pairs_1d(cudaStream_t stream, int threads, int order, bool pote
     GRAFT_CUDA_LAUNCHED("node_pairs_1d");
 }
 
-void evaluate_pairs_1d(VariantWork& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
+void evaluate_pairs_1d(VariantBuffers& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
                        const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                        const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
                        forces::DeviceField& field) {

@@ -129,7 +129,7 @@ void launch_tiles_2d(cudaStream_t stream, bool leaves, int block_x, int block_y,
     GRAFT_CUDA_LAUNCHED("tiles_2d");
 }
 
-void evaluate_tiles_2d(VariantWork& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
+void evaluate_tiles_2d(VariantBuffers& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
                        const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                        const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
                        forces::DeviceField& field) {

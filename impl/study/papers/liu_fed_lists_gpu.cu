@@ -19,7 +19,7 @@ struct FedEvaluator::Work {
         : memory(on), packed(on), group_count(on, "group count"), offsets(on, "list offsets on the host"),
           entries(on, "pieces of lists on the host") {}
     backend::DeviceMemory& memory;
-    VariantWork packed;
+    VariantBuffers packed;
     backend::PinnedBuffer<int32_t> group_count;
     backend::PinnedBuffer<int64_t> offsets; // of leaves, then of nodes
     backend::PinnedBuffer<int32_t> entries; // two pieces

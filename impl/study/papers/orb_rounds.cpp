@@ -33,10 +33,10 @@ OrbPrediction orb_gpu_rounds(const OrbRun& run, const model::Machine& machine, i
     const model::Gpu& gpu = machine.gpu;
     const double read =
         gpu.count * model::known(gpu.read_bandwidth_bytes_per_s, "gpu.read_bandwidth_bytes_per_s", use);
-    const double count_rate = gpu.orb_count_bytes_per_s > 0 ? gpu.count * gpu.orb_count_bytes_per_s : read;
+    const double count_rate = gpu.orb.count_bytes_per_s > 0 ? gpu.count * gpu.orb.count_bytes_per_s : read;
     const double copy =
         gpu.copy_bandwidth_bytes_per_s > 0 ? gpu.count * gpu.copy_bandwidth_bytes_per_s : read;
-    const double move_rate = gpu.orb_move_bytes_per_s > 0 ? gpu.count * gpu.orb_move_bytes_per_s : copy;
+    const double move_rate = gpu.orb.move_bytes_per_s > 0 ? gpu.count * gpu.orb.move_bytes_per_s : copy;
     double count_bytes = 0, move_bytes = 0, levels = 0;
     for (const int of_round : orb_round_levels(run.leaves, levels_per_round)) {
         for (int level = 0; level < of_round; ++level)
@@ -50,8 +50,8 @@ OrbPrediction orb_gpu_rounds(const OrbRun& run, const model::Machine& machine, i
             {{"box", box_bytes / read, box_bytes, 1},
              {"count", count_bytes / count_rate, count_bytes, levels},
              {"levels",
-              levels * (gpu.orb_level_s + run.particles * gpu.orb_point_s / gpu.count) +
-                  (run.leaves - 1) * gpu.orb_cell_s,
+              levels * (gpu.orb.level_s + run.particles * gpu.orb.point_s / gpu.count) +
+                  (run.leaves - 1) * gpu.orb.cell_s,
               0, 0},
              {"move", move_bytes / move_rate, move_bytes, 0}}};
 }

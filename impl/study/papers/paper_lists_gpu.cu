@@ -130,7 +130,7 @@ PaperBlock paper_block(const forces::DeviceEvaluation& how) {
     return block;
 }
 
-PaperView prepare_paper(VariantWork& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
+PaperView prepare_paper(VariantBuffers& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
                         const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                         const lists::DeviceTargets& targets, const lists::DeviceLists& lists) {
     constexpr int64_t frame_size = sizeof(forces::Frame) / 8, cell_size = sizeof(PaperCell) / 8;

@@ -136,7 +136,7 @@ struct PaperBlock {
 PaperBlock paper_block(const forces::DeviceEvaluation& how);
 
 /// Packs particles, targets and cells into work.reals and zeroes the sums. Enqueued.
-PaperView prepare_paper(VariantWork& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
+PaperView prepare_paper(VariantBuffers& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
                         const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                         const lists::DeviceTargets& targets, const lists::DeviceLists& lists);
 

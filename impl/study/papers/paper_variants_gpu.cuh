@@ -11,25 +11,25 @@
 
 namespace graft::study {
 
-using forces::VariantWork;
+using forces::VariantBuffers;
 
 /// liu2022's 1-D kernel: a thread a pair of target leaf and source leaf, one atomic write a target particle.
-void evaluate_pairs_1d(VariantWork& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
+void evaluate_pairs_1d(VariantBuffers& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
                        const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                        const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
                        forces::DeviceField& field);
 
 /// liu2022's 2-D kernel: a block a target leaf and block_x sources, one atomic a target and block.
-void evaluate_tiles_2d(VariantWork& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
+void evaluate_tiles_2d(VariantBuffers& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
                        const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
                        const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
                        forces::DeviceField& field);
 
 /// gaburov2010's kernel: a block a group, its list through shared memory.
-void evaluate_block_per_group(VariantWork& work, backend::Queue& queue, const forces::DeviceEvaluation& how,
-                              const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
-                              const lists::DeviceTargets& targets, const lists::DeviceLists& lists,
-                              forces::DeviceField& field);
+void evaluate_block_per_group(VariantBuffers& work, backend::Queue& queue,
+                              const forces::DeviceEvaluation& how, const tree::DeviceTree& tree,
+                              const moments::DeviceMoments& moments, const lists::DeviceTargets& targets,
+                              const lists::DeviceLists& lists, forces::DeviceField& field);
 
 /// thuering2023's stages of all pairs, as forces::Variants::Stage.
 template <typename T>

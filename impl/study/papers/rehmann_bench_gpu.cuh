@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The measurement of rehmann2022's variants: what its two halves share, the schedule (rehmann_gpu.cu) and
+// The measurement of rehmann2022's variants: what is shared by the schedule (rehmann_gpu.cu) and
 // the report with its checks (rehmann_report_gpu.cu).
 #pragma once
 

@@ -23,9 +23,9 @@ __global__ void pack_direct(const forces::DirectInput input, forces::DirectSourc
                                static_cast<T>((from.z[k] - frame.centre[2]) * frame.scale),
                                static_cast<T>(charge != nullptr ? charge[k] * input.charge_scale : 0.0)};
     };
-    if (k < input.cut.sources)
+    if (k < input.division.sources)
         sources[k] = pack(input.sources, input.sources.charge);
-    if (k < input.cut.targets)
+    if (k < input.division.targets)
         targets[k] = pack(input.targets, nullptr);
 }
 
@@ -43,9 +43,9 @@ __device__ __forceinline__ void add_plain_pair(const forces::DirectSource<T>& s,
 template <bool with_potential, typename T>
 __device__ void store_stage(const forces::DirectInput& input, int64_t k, const forces::PairSum<T>& sum) {
     T* to = static_cast<T*>(input.partial) + k;
-    to[0] = sum.x, to[input.cut.targets] = sum.y, to[2 * input.cut.targets] = sum.z;
+    to[0] = sum.x, to[input.division.targets] = sum.y, to[2 * input.division.targets] = sum.z;
     if constexpr (with_potential)
-        to[3 * input.cut.targets] = sum.potential;
+        to[3 * input.division.targets] = sum.potential;
 }
 
 /// Stages 0 and 1: they differ in the size of the blocks alone.
@@ -53,12 +53,12 @@ template <typename T, bool with_potential>
 __global__ void direct_plain(const forces::DirectInput input, const forces::DirectSource<T>* sources,
                              const forces::DirectSource<T>* targets) {
     const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
-    if (k >= input.cut.targets || backend::stopped(input.status))
+    if (k >= input.division.targets || backend::stopped(input.status))
         return;
     const T soft = forces::common_soft<T>(input.plummer, input.length, input.frames[0].scale);
     const forces::DirectSource<T> target = targets[k];
     forces::PairSum<T> sum{};
-    for (int64_t j = 0; j < input.cut.sources; ++j)
+    for (int64_t j = 0; j < input.division.sources; ++j)
         add_plain_pair<with_potential>(sources[j], target, soft, sum);
     store_stage<with_potential>(input, k, sum);
 }
@@ -72,18 +72,18 @@ __global__ void direct_tiled(const forces::DirectInput input, const forces::Dire
         return;
     const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
     const T soft = forces::common_soft<T>(input.plummer, input.length, input.frames[0].scale);
-    const forces::DirectSource<T> target = targets[min(k, input.cut.targets - 1)];
+    const forces::DirectSource<T> target = targets[min(k, input.division.targets - 1)];
     forces::PairSum<T> sum{};
-    for (int64_t first = 0; first < input.cut.sources; first += blockDim.x) {
-        if (first + threadIdx.x < input.cut.sources)
+    for (int64_t first = 0; first < input.division.sources; first += blockDim.x) {
+        if (first + threadIdx.x < input.division.sources)
             tile[threadIdx.x] = sources[first + threadIdx.x];
         __syncthreads();
-        const int count = static_cast<int>(min(int64_t{blockDim.x}, input.cut.sources - first));
+        const int count = static_cast<int>(min(int64_t{blockDim.x}, input.division.sources - first));
         for (int j = 0; j < count; ++j)
             add_plain_pair<with_potential>(tile[j], target, soft, sum);
         __syncthreads();
     }
-    if (k < input.cut.targets)
+    if (k < input.division.targets)
         store_stage<with_potential>(input, k, sum);
 }
 
@@ -92,8 +92,9 @@ __global__ void direct_tiled(const forces::DirectInput input, const forces::Dire
 template <typename T>
 void launch_direct_stage(backend::Queue& queue, forces::DirectStage stage, int threads, bool potential,
                          forces::DirectSource<T>* packed, const forces::DirectInput& input) {
-    forces::DirectSource<T>* targets = packed + input.cut.sources;
-    const int64_t most = input.cut.sources > input.cut.targets ? input.cut.sources : input.cut.targets;
+    forces::DirectSource<T>* targets = packed + input.division.sources;
+    const int64_t most =
+        input.division.sources > input.division.targets ? input.division.sources : input.division.targets;
     pack_direct<T><<<backend::blocks_for(most, 256), 256, 0, queue.stream()>>>(input, packed, targets);
     GRAFT_CUDA_LAUNCHED("pack_direct");
     const auto kernel = stage == forces::DirectStage::tiled
@@ -101,7 +102,7 @@ void launch_direct_stage(backend::Queue& queue, forces::DirectStage stage, int t
                             : (potential ? direct_plain<T, true> : direct_plain<T, false>);
     const size_t tile_bytes =
         stage == forces::DirectStage::tiled ? static_cast<size_t>(threads) * sizeof(forces::DirectSource<T>) : 0;
-    kernel<<<backend::blocks_for(input.cut.targets, threads), threads, tile_bytes, queue.stream()>>>(
+    kernel<<<backend::blocks_for(input.division.targets, threads), threads, tile_bytes, queue.stream()>>>(
         input, packed, targets);
     GRAFT_CUDA_LAUNCHED("all pairs, a stage of thuering2023");
     queue.launches += 2;

@@ -246,7 +246,7 @@ TEST_F(Cache, GivesBackWhateverContextIsCurrent) {
     ASSERT_GT(kept, 40 << 20);
     CUcontext const own = graft::test::own_context(0);
     {
-        const graft::backend::WorksIn here(own);
+        const graft::backend::InContext here(own);
         EXPECT_EQ(cache.reclaimable(), kept);
         EXPECT_EQ(cache.clear(), kept);
         EXPECT_EQ(cache.reclaimable(), 0);

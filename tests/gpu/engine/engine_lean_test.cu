@@ -67,7 +67,7 @@ TEST_F(EngineLean, SameBitsInLessMemory) {
         EXPECT_EQ(engine.report.allocations, first.allocations)
             << "a second one of the same size takes nothing";
         EXPECT_EQ(engine.report.repeats, first.repeats);
-        EXPECT_GT(engine.report.nodes, 0);
+        EXPECT_GT(engine.report.tree.nodes, 0);
         EXPECT_TRUE(same_field(engine.run(free_settings(s), cloud, wish, Layout::soa32, space), expected));
         EXPECT_FALSE(was_lean(engine));
     }
@@ -90,9 +90,9 @@ TEST_F(EngineLean, ResumesBehindTheTree) {
     ASSERT_TRUE(was_lean(engine));
     EXPECT_GT(engine.report.batches, 1);
     EXPECT_GT(engine.report.repeats, 0) << "nothing was tested";
-    EXPECT_EQ(engine.report.nodes, free_engine.report.nodes);
-    EXPECT_EQ(engine.report.levels, free_engine.report.levels);
-    EXPECT_EQ(engine.report.groups, free_engine.report.groups);
+    EXPECT_EQ(engine.report.tree.nodes, free_engine.report.tree.nodes);
+    EXPECT_EQ(engine.report.tree.levels, free_engine.report.tree.levels);
+    EXPECT_EQ(engine.report.tree.groups, free_engine.report.tree.groups);
     EXPECT_EQ(engine.report.pairs, free_engine.report.pairs);
     std::printf("%lld batches, %lld repeats\n", static_cast<long long>(engine.report.batches),
                 static_cast<long long>(engine.report.repeats));
@@ -123,10 +123,10 @@ TEST_F(EngineLean, MoreNodesThanExpected) {
     Engine free_engine, engine;
     const Answer expected =
         free_engine.run(free_settings(s), cloud, wish, Layout::soa64, MemorySpace::device);
-    ASSERT_GT(free_engine.report.nodes, footprint_shape(cloud.size(), leaf, 128, 2, true, true).nodes);
+    ASSERT_GT(free_engine.report.tree.nodes, footprint_shape(cloud.size(), leaf, 128, 2, true, true).nodes);
     EXPECT_TRUE(same_field(engine.run(s, cloud, wish, Layout::soa64, MemorySpace::device), expected));
     EXPECT_TRUE(was_lean(engine));
-    EXPECT_EQ(engine.report.nodes, free_engine.report.nodes);
+    EXPECT_EQ(engine.report.tree.nodes, free_engine.report.tree.nodes);
 }
 
 /// Coincident particles make leaves and groups of any size; two that nearly coincide make the host build.

@@ -177,7 +177,7 @@ TEST_F(EngineReuse, SlowDrift) {
                                                                 truth);
                     EXPECT_LT(of_kept[p99], (small_inputs() ? 1.3 : 1.1) * of_fresh[p99])
                         << "p99, step " << step;
-                    EXPECT_GT(engine.report.nodes, 0);
+                    EXPECT_GT(engine.report.tree.nodes, 0);
                 }
                 drift(cloud, skin / 4.01);
             }

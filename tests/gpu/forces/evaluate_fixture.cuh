@@ -43,7 +43,7 @@ class Evaluations : public DeviceTest {
                 return;
             ASSERT_EQ(words.stop, backend::too_small);
             ASSERT_LT(attempt, 2) << "more room did not help";
-            evaluator.reserve(words.units_needed, words.slots_needed);
+            evaluator.reserve(words.tasks_needed, words.slots_needed);
         }
     }
 

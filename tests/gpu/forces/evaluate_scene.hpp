@@ -183,7 +183,7 @@ Sums Scene::evaluate(double& pairs, double& cells) const {
     forces::SourceBuffer<T> sources(own);
     forces::TargetBuffer<T> block(own);
     forces::CellBuffer<T> cell_buffer(own);
-    forces::LocalSources<T> far_buffer(own);
+    forces::M2lSources<T> far_buffer(own);
     const forces::PairVariant pair = variant(true);
     const bool plummer = options.softening == forces::Softening::plummer;
     const forces::CellVariant cell{options.order, plummer, plummer && per_particle(), true};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Far cells as polynomials on the device: the cut is the CPU's, entry by entry, and so are the sums.
+// Far cells as polynomials on the device: the split is the CPU's, entry by entry, and so are the sums.
 #include "device_fixture.cuh"
 #include "evaluate_scene.hpp"
 #include "forces/m2l/m2l_gpu.cuh"
@@ -53,7 +53,7 @@ class Far : public test::DeviceTest {
             const backend::DeviceStatus words = status();
             if (words.stop == backend::go)
                 break;
-            evaluator.reserve(words.units_needed, words.slots_needed);
+            evaluator.reserve(words.tasks_needed, words.slots_needed);
         }
         Result result;
         result.sums.ax = get(field.ax.data(), n), result.sums.ay = get(field.ay.data(), n);
@@ -65,7 +65,7 @@ class Far : public test::DeviceTest {
         return result;
     }
 
-    /// Against the CPU's kernels in double over the same lists, cut alike. A polynomial in float rounds some
+    /// Against the CPU's kernels in double over the same lists, split alike. A polynomial in float rounds some
     /// ten times more often than a cell's own formula.
     void compare(const Scene& scene, bool potential, double factor = 4) {
         double pairs = 0, cells = 0;
@@ -92,8 +92,8 @@ TEST_F(Far, CutIsTheCpusAndComplete) {
             far.nodes.resize(on.tree.nodes.size());
             far.entries.resize(on.lists.nodes.size());
             far.near_count.resize(scene.targets.group_count() + 2);
-            lists::cut_far(*queue, on.tree, on.moments, on.targets, on.lists, 2, forces::local_order(2),
-                           far);
+            lists::split_far(*queue, on.tree, on.moments, on.targets, on.lists, 2, forces::local_order(2),
+                             far);
             const auto entries = get(far.entries.data(), scene.lists.nodes.size());
             const auto near_count = get(far.near_count.data(), scene.targets.group_count());
             for (int64_t g = 0; g < scene.targets.group_count(); ++g) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Far cells that super groups share: in no group's list, far for the box around all their groups, and with
-// the groups' own lists just what the lists are without sharing. Lists that are cut while they are built.
+// the groups' own lists just what the lists are without sharing. Lists that are split while they are built.
 #include "device_scene.cuh"
 #include "lists/far_cells_gpu.cuh"
 #include "lists/walk_gpu.cuh"
@@ -71,28 +71,28 @@ class SharedFarTest : public ListsTest {
                 ASSERT_EQ(list(own, g, leaves), list(scene.lists, begin + g, leaves)) << "group " << g;
         }
     }
-    /// The same lists, made without and with the cut: near entries in their order, far ones from the end on.
+    /// The same lists, made without and with the split: near entries in their order, far ones from the end on.
     /// Returns how many are far.
     int64_t expect_cut(Scene& scene, DeviceWalk kind) {
         const auto& p = scene.properties[0];
         std::vector<lists::DeviceFarNode> nodes;
         for (size_t k = 0; k < magnitudes.size(); ++k)
             nodes.push_back({p.cx[k], p.cy[k], p.cz[k], magnitudes[k]});
-        lists::DeviceFarLists cut(*memory);
-        put(nodes, cut.nodes);
+        lists::DeviceFarLists split(*memory);
+        put(nodes, split.nodes);
         put(std::vector<int32_t>{0}, numbers->sign);
         lists::DeviceFarChoice far{numbers->magnitude.data(), numbers->sign.data(), order, degree};
         builder->build(*queue, *tree, *criterion, *targets, kind, 0, 1, *lists, &far);
-        EXPECT_FALSE(lists->cut);
+        EXPECT_FALSE(lists->split);
         InteractionLists plain(scene.memory);
         const int64_t groups = scene.targets.group_count();
         lists->download(*queue, groups, plain);
-        far.cut = &cut;
+        far.split = &split;
         builder->build(*queue, *tree, *criterion, *targets, kind, 0, 1, *lists, &far);
-        EXPECT_TRUE(lists->cut);
+        EXPECT_TRUE(lists->split);
         EXPECT_EQ(status().stop, backend::go);
-        const auto entries = get(cut.entries.data(), plain.nodes.size());
-        const auto near_count = get(cut.near_count.data(), groups);
+        const auto entries = get(split.entries.data(), plain.nodes.size());
+        const auto near_count = get(split.near_count.data(), groups);
         const auto offset = get(lists->node_offset.data(), groups + 1);
         const auto leaves = get(lists->leaves.data(), plain.leaves.size());
         int64_t far_entries = 0;

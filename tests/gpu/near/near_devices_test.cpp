@@ -75,7 +75,7 @@ struct Job {
     double run(core::Memory& memory, int32_t count, int repeats, bool add = false) {
         near::NearOptions options;
         options.layout = static_cast<int32_t>(near::Layout::tiled);
-        const near::NearSideInput input{memory, structure, shape, sums, options};
+        const near::PlanBackendInput input{memory, structure, shape, sums, options};
         near::NearPoints points;
         points.targets = points.sources = one.points();
         for (size_t axis = 0; axis < 3; ++axis)

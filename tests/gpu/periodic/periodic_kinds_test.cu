@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Periodic boxes on the GPU, second part: slabs, Plummer's softening, and plans that follow the particles.
+// Periodic boxes on the GPU: slabs, Plummer's softening, and plans that follow the particles.
 #include "periodic_scene.cuh"
 #include "slab_sum.hpp"
 

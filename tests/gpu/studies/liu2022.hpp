@@ -79,7 +79,7 @@ struct Setting {
             const backend::DeviceStatus& words = queue.fetched_status();
             if (words.stop == backend::go)
                 break;
-            evaluator.reserve(words.units_needed, words.slots_needed);
+            evaluator.reserve(words.tasks_needed, words.slots_needed);
         }
         pairs = queue.fetched_status().pairs, cells = queue.fetched_status().cells;
         return seconds_of(once);
@@ -89,7 +89,7 @@ struct Setting {
     test::Scene scene;
     test::DeviceScene device;
     forces::DeviceField field;
-    study::VariantWork work;
+    study::VariantBuffers work;
     forces::DeviceEvaluator evaluator;
     double pairs = 0, cells = 0;
 };

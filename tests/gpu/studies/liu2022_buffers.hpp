@@ -10,7 +10,7 @@
 namespace liu2022 {
 
 /// The lists in the model's words.
-inline model::PaperWork work_of(const Setting& on) {
+inline model::PaperCounts work_of(const Setting& on) {
     const test::Scene& scene = on.scene;
     double sources = 0;
     for (int64_t e = 0; e < scene.lists.leaves.size(); ++e)
@@ -106,7 +106,7 @@ class FedStudy {
     Setting& on_;
     forces::DeviceEvaluation how_;
     model::BlockShape block_;
-    model::PaperWork work_;
+    model::PaperCounts work_;
     study::FedEvaluator fed_;
     settings::Settings settings_;
     engine::BufferTuning tuning_;

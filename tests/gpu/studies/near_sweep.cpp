@@ -134,7 +134,7 @@ void write_samples(std::FILE* file, const study::NearRequest& request, const stu
         const study::BenchTimes& times = answer.times[k];
         if (times.second.empty())
             continue;
-        const near::NearProblem p = near::problem_of(request.layouts[k], answer.shape, request.choice.way);
+        const near::NearTimeInput p = near::problem_of(request.layouts[k], answer.shape, request.choice.way);
         const near::NearLayout form =
             near::near_form(static_cast<near::NearLayout>(request.layouts[k]), request.choice.way);
         const double seconds[] = {core::median(times.once_s),

@@ -103,7 +103,7 @@ void print_case(const Scene& scene, const Measured& m, const model::TreeTimes& p
         m.counts.targets, m.counts.groups, m.counts.leaves, m.counts.pairs, m.counts.cells,
         m.counts.far_cells);
     if (m.sizes.block.x > 0) {
-        const model::PaperWork work = model::paper_work(m.counts);
+        const model::PaperCounts work = model::paper_work(m.counts);
         const model::PaperTerms terms = m.counts.kernels == model::TreeKernels::pairs_1d
                                             ? model::pairs_1d_terms(work, m.sizes.block.x)
                                             : model::tiles_2d_terms(work, m.sizes.block);

@@ -8,7 +8,7 @@
 //
 // One JSON object on standard output: seconds by events (median after two to warm up) and the counts from
 // which tests/gpu/report.py makes the floors. P2P alone is an evaluation whose lists hold no cells, M2P alone
-// one whose lists hold no leaves: each with its own cutting into units and gathering. --walks: the three
+// one whose lists hold no leaves: each with its own cutting into tasks and gathering. --walks: the three
 // walks beside each other, too (gaburov2010's is "thread"). Points are made on the device, with other random
 // numbers than `graft bench force`; times of import and output are measured there.
 #include "backend/primitives_gpu.cuh"
@@ -216,7 +216,7 @@ class Steps {
             lists_.nodes.resize(with_room(counts.node_entries_needed));
         if (counts.leaf_entries_needed > lists_.leaves.size())
             lists_.leaves.resize(with_room(counts.leaf_entries_needed));
-        evaluator_.reserve(counts.units_needed, counts.slots_needed);
+        evaluator_.reserve(counts.tasks_needed, counts.slots_needed);
     }
 
     double seconds_of(const std::function<void()>& work) {

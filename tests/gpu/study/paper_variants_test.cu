@@ -44,7 +44,7 @@ class Variants : public test::DeviceTest {
         return how;
     }
 
-    void launch(const DeviceEvaluation& how, const test::DeviceScene& on, study::VariantWork& work,
+    void launch(const DeviceEvaluation& how, const test::DeviceScene& on, study::VariantBuffers& work,
                 forces::DeviceField& field) {
         if (buffer > 0) {
             if (fed == nullptr)
@@ -60,7 +60,7 @@ class Variants : public test::DeviceTest {
     Result run(const Scene& scene, const DeviceEvaluation& how) {
         test::DeviceScene on(*memory);
         on.upload(*queue, scene);
-        study::VariantWork work(*memory);
+        study::VariantBuffers work(*memory);
         forces::DeviceField field(*memory);
         const int64_t n = scene.targets.count();
         field.resize(n, how.pairs.potential);
@@ -222,7 +222,7 @@ TEST_F(Variants, PointsAndBatches) {
         const Sums expected = scene.evaluate<double>(pairs, cells);
         test::DeviceScene on(*memory);
         on.upload(*queue, scene);
-        study::VariantWork work(*memory);
+        study::VariantBuffers work(*memory);
         forces::DeviceField field(*memory);
         field.resize(p.n(), true);
         GRAFT_CUDA(cudaMemsetAsync(field.ax.data(), 0xff, static_cast<size_t>(p.n()) * 8, queue->stream()));
@@ -260,7 +260,7 @@ TEST_F(Variants, FedThroughBuffers) {
     for (const bool tiles : {false, true})
         for (const bool pinned : {false, true})
             for (const int64_t buffer : {64, 1000}) {
-                study::VariantWork work(*memory);
+                study::VariantBuffers work(*memory);
                 forces::DeviceField field(*memory);
                 field.resize(scene.targets.count(), false);
                 queue->clear_status();

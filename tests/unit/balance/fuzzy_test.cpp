@@ -13,8 +13,8 @@ using test::Cloud;
 using test::on_ranks;
 using test::Rank;
 
-Side side_of(std::initializer_list<double> weights, double x, double least_super, int64_t first_id) {
-    Side side;
+SwapPart side_of(std::initializer_list<double> weights, double x, double least_super, int64_t first_id) {
+    SwapPart side;
     side.box.include(x, 0, 0);
     side.box.include(x + 1, 1, 1);
     for (const double weight : weights) {
@@ -32,7 +32,7 @@ Side side_of(std::initializer_list<double> weights, double x, double least_super
 
 TEST(SwapPair, ASuperObjectForSmallOnes) {
     // 10 + 3 against 1 x 7: half the difference is 3; the 10 goes over, 7 small ones come back
-    Side left = side_of({10, 3}, 0, 5, 0), right = side_of({1, 1, 1, 1, 1, 1, 1}, 1, 5, 100);
+    SwapPart left = side_of({10, 3}, 0, 5, 0), right = side_of({1, 1, 1, 1, 1, 1, 1}, 1, 5, 100);
     const Swap swap = choose_swap(left, right, {10, 0, 0});
     apply_swap(swap, left, right);
     EXPECT_EQ(std::max(left.weight, right.weight), 10);
@@ -48,7 +48,7 @@ TEST(SwapPair, NothingBetterNothingDone) {
 
 TEST(SwapPair, ATinyGainIsNotWorthTheLocality) {
     // half the difference is 0.01: the object of 0.0005 would help by less than a thousandth of the mean
-    const Side light = side_of({1}, 1, 5, 100);
+    const SwapPart light = side_of({1}, 1, 5, 100);
     EXPECT_TRUE(choose_swap(side_of({1.0195, 0.0005}, 0, 5, 0), light, {1, 0, 0}).empty());
     EXPECT_FALSE(choose_swap(side_of({1, 0.009, 0.011}, 0, 5, 0), light, {1, 0, 0}).empty());
 }
@@ -98,7 +98,7 @@ TEST(CandidateSet, HeaviestAndNearestToTheSixFaces) {
 }
 
 TEST(SwapPair, SidesAreAlike) {
-    const Side a = side_of({9, 2, 2, 1}, 0, 5, 0), b = side_of({1, 2, 1}, 1, 5, 100);
+    const SwapPart a = side_of({9, 2, 2, 1}, 0, 5, 0), b = side_of({1, 2, 1}, 1, 5, 100);
     const Swap there = choose_swap(a, b, {9, 0, 0}), back = choose_swap(b, a, {9, 0, 0});
     EXPECT_FALSE(there.empty());
     EXPECT_EQ(there.to_right, back.to_left);
@@ -106,14 +106,14 @@ TEST(SwapPair, SidesAreAlike) {
 }
 
 TEST(SwapPair, WhatIsWithinTheToleranceStays) {
-    const Side heavy = side_of({1, 1, 1, 1, 1}, 0, 5, 0), light = side_of({1, 1, 1}, 1, 5, 100);
+    const SwapPart heavy = side_of({1, 1, 1, 1, 1}, 0, 5, 0), light = side_of({1, 1, 1}, 1, 5, 100);
     EXPECT_FALSE(choose_swap(heavy, light, {4, 0, 4.9}).empty());
     EXPECT_TRUE(choose_swap(heavy, light, {4, 0, 5}).empty());
 }
 
 TEST(SwapPair, TheCapHolds) {
     // shifting 2 would take two items of 1; the light side has room for one
-    Side heavy = side_of({1, 1, 1, 1, 1, 1}, 0, 5, 0), light = side_of({2}, 1, 5, 100);
+    SwapPart heavy = side_of({1, 1, 1, 1, 1, 1}, 0, 5, 0), light = side_of({2}, 1, 5, 100);
     const Swap swap = choose_swap(heavy, light, {4, 2, 0});
     apply_swap(swap, heavy, light);
     EXPECT_LE(light.items, 2);

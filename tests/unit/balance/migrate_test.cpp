@@ -188,7 +188,7 @@ TEST(Migration, NoItemsAtAllAndNoFields) {
     });
 }
 
-TEST(Migration, InPlace) {
+TEST(Migration, CallerFields) {
     on_ranks(4, [](Rank& rank) {
         const int64_t n = items_on(rank.rank(), 0);
         const std::vector<int32_t> owner = owners(0, rank.rank(), rank.size(), n);

@@ -12,9 +12,9 @@
 namespace {
 
 using graft::comm::Communicator;
+using graft::comm::Contributions;
 using graft::comm::exclusive_scan;
-using graft::comm::gather_pieces;
-using graft::comm::Pieces;
+using graft::comm::gather_contributions;
 using graft::comm::run_ranks;
 using graft::comm::scatter_pieces;
 using graft::core::Buffer;
@@ -72,10 +72,10 @@ std::vector<char> piece_of(int rank, int seed) {
 TEST_P(Collectives, PiecesReachTheRootInPlace) {
     run_ranks(GetParam(), [](Communicator& comm) {
         Memory memory;
-        Pieces pieces(memory);
+        Contributions pieces(memory);
         for (int root = 0; root < comm.size(); ++root) {
             const std::vector<char> mine = piece_of(comm.rank(), root);
-            gather_pieces(comm, root, mine.data(), static_cast<int64_t>(mine.size()), pieces);
+            gather_contributions(comm, root, mine.data(), static_cast<int64_t>(mine.size()), pieces);
             ASSERT_EQ(pieces.size(), comm.rank() == root ? comm.size() : 0);
             for (int r = 0; r < pieces.size(); ++r)
                 EXPECT_EQ(std::vector<char>(pieces.data(r), pieces.data(r) + pieces.bytes(r)),
@@ -117,11 +117,11 @@ TEST_P(Collectives, RefusedMemoryOnOneRankIsOneErrorOnAll) {
             };
             allocator.release = [](void*, void* pointer, int64_t) { std::free(pointer); };
             Memory memory(allocator);
-            Pieces pieces(memory);
+            Contributions pieces(memory);
             Buffer<char> mine(memory);
             const std::vector<int64_t> eights(static_cast<size_t>(comm.size()), 8);
             const std::vector<int64_t> zeros(eights.size(), 0);
-            const auto gather = [&] { gather_pieces(comm, 0, "12345678", 8, pieces); };
+            const auto gather = [&] { gather_contributions(comm, 0, "12345678", 8, pieces); };
             const auto scatter = [&] {
                 scatter_pieces(comm, 0, "12345678", eights.data(), zeros.data(), mine);
             };

@@ -46,13 +46,13 @@ void all_calls(Communicator& comm) {
 
 void algorithms(Communicator& comm) {
     Memory memory;
-    Pieces pieces(memory);
+    Contributions pieces(memory);
     Buffer<char> storage(memory);
     std::vector<Incoming> incoming;
     const std::vector<int64_t> sizes(static_cast<size_t>(comm.size()), 3);
     const std::vector<int64_t> places(sizes.size(), 0);
     exclusive_scan(comm, int64_t{1});
-    gather_pieces(comm, comm.size() / 2, "abc", 3, pieces);
+    gather_contributions(comm, comm.size() / 2, "abc", 3, pieces);
     scatter_pieces(comm, 0, "abc", sizes.data(), places.data(), storage);
     sparse_exchange(comm, {{0, "abc", 3}, {comm.rank(), "", 0}}, storage, incoming);
 }

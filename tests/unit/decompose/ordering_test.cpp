@@ -39,7 +39,7 @@ TEST(Ordering, ImageKeepsTheOrder) {
 }
 
 TEST(Ordering, CutsPartTheirPoints) {
-    const Place a{1.0, 5}, b{1.0, 9}, c{-0.0, lowest_id};
+    const AxisPosition a{1.0, 5}, b{1.0, 9}, c{-0.0, lowest_id};
     EXPECT_TRUE(is_left(cut_before(b, true), a.x, a.id));
     EXPECT_FALSE(is_left(cut_before(b, true), b.x, b.id));
     EXPECT_FALSE(is_left(cut_before(a, false), a.x, a.id));

@@ -38,8 +38,8 @@ struct Table {
         for (size_t i = 0; i < static_cast<size_t>(n); ++i)
             x[static_cast<size_t>(index[i])] = key[1][i] + 0.25 * (random() % 3);
     }
-    Shelf shelf(bool weighted, bool deep = true) {
-        Shelf s;
+    RecordArrays arrays(bool weighted, bool deep = true) {
+        RecordArrays s;
         for (int a = 0; a < (deep ? 3 : 2); ++a)
             s.key[a] = key[a].data();
         s.index = index.data();
@@ -74,15 +74,15 @@ TEST_P(Sweep, Counts) {
         for (const uint32_t distinct : {0U, 5U}) {
             Table table(n, static_cast<uint32_t>(n), distinct);
             for (const uint32_t cut : {0U, 1U, 2000U, 0x7fffffffU, 0x80000000U, 0xffffffffU}) {
-                Tally expected;
+                RecordSum expected;
                 for (size_t i = 0; i < static_cast<size_t>(n); ++i)
                     if (table.key[2][i] < cut)
                         expected.add(table.weight[0][i], table.weight[1][i]);
                 EXPECT_EQ(count_left(table.key[2].data(), n, cut), static_cast<int64_t>(expected.count));
-                const Tally tally = tally_left(table.shelf(true), 2, n, cut);
-                EXPECT_EQ(tally.count, expected.count);
-                EXPECT_TRUE(tally.weight() == expected.weight());
-                EXPECT_EQ(tally_left(table.shelf(false), 2, n, cut).count, expected.count);
+                const RecordSum sum = sum_left(table.arrays(true), 2, n, cut);
+                EXPECT_EQ(sum.count, expected.count);
+                EXPECT_TRUE(sum.weight() == expected.weight());
+                EXPECT_EQ(sum_left(table.arrays(false), 2, n, cut).count, expected.count);
             }
         }
 }
@@ -95,8 +95,9 @@ TEST_P(Sweep, Collects) {
                      {std::pair{0x20000000U, 0xa0000000U}, {0U, 0xffffffffU}, {7U, 7U}}) {
                     Table table(n, static_cast<uint32_t>(n + 1), 0), to(n);
                     const Table before = table;
-                    Tally below, expected_below;
-                    const Shelf from = table.shelf(weighted), out = in_place ? from : to.shelf(weighted);
+                    RecordSum below, expected_below;
+                    const RecordArrays from = table.arrays(weighted),
+                                       out = in_place ? from : to.arrays(weighted);
                     const int64_t kept = collect(from, 1, n, first, last, out, below);
                     size_t k = 0;
                     for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
@@ -134,12 +135,12 @@ TEST_P(Sweep, Partitions) {
                     const bool is_left = x < key + 0.25 || (x == key + 0.25 && table.index[i] < n / 2);
                     (is_left ? goes_left : goes_right).push_back(i);
                 }
-                const Shelf from = table.shelf(weighted, deep);
+                const RecordArrays from = table.arrays(weighted, deep);
                 const auto count = static_cast<int64_t>(goes_left.size());
                 ASSERT_EQ(count_left_exactly(from.key[1], from.index, n, key, rule), count);
-                partition(from, n, 1, key, rule, left.shelf(weighted, deep), count,
-                          right.shelf(weighted, deep));
-                Shelf only; // indices, both sides in one array
+                partition(from, n, 1, key, rule, left.arrays(weighted, deep), count,
+                          right.arrays(weighted, deep));
+                RecordArrays only; // indices, both sides in one array
                 only.index = bare.index.data();
                 partition(from, n, 1, key, rule, only, count, only + count);
                 for (const bool is_left : {true, false}) {

@@ -25,11 +25,11 @@ struct Computation {
             for (int64_t g = n * b / batches; g < n * (b + 1) / batches; ++g) {
                 const BatchNumbers& one = groups[static_cast<size_t>(g)];
                 sum.node_entries += one.node_entries, sum.leaf_entries += one.leaf_entries;
-                sum.units += one.units, sum.slots += one.slots;
+                sum.tasks += one.tasks, sum.slots += one.slots;
             }
             most.node_entries = std::max(most.node_entries, sum.node_entries);
             most.leaf_entries = std::max(most.leaf_entries, sum.leaf_entries);
-            most.units = std::max(most.units, sum.units);
+            most.tasks = std::max(most.tasks, sum.tasks);
             most.slots = std::max(most.slots, sum.slots);
         }
         return most;
@@ -47,9 +47,9 @@ Computation make_computation(int64_t groups, bool with_outliers) {
     return made;
 }
 
-bool has_room(const BatchNumbers& room, const BatchNumbers& needs) {
-    return room.node_entries >= needs.node_entries && room.leaf_entries >= needs.leaf_entries &&
-           room.units >= needs.units && room.slots >= needs.slots;
+bool has_room(const BatchNumbers& capacity, const BatchNumbers& needs) {
+    return capacity.node_entries >= needs.node_entries && capacity.leaf_entries >= needs.leaf_entries &&
+           capacity.tasks >= needs.tasks && capacity.slots >= needs.slots;
 }
 
 /// The engine's loop: plan, compute, learn, plan again. Returns how often it computed; 0: no plan.
@@ -57,9 +57,9 @@ int repeats_until_done(const Computation& c, BatchShape of, const BatchLimits& l
     of.groups = static_cast<int64_t>(c.groups.size());
     plan = plan_batches(of, limits, 1, guess_numbers(of, of.groups * 45, 64));
     for (int repeat = 1; plan.fits && repeat < 60; ++repeat) {
-        EXPECT_LE(batch_bytes(of, plan.batches, plan.room), limits.bytes);
+        EXPECT_LE(batch_bytes(of, plan.batches, plan.capacity), limits.bytes);
         const BatchNumbers needs = c.needs(plan.batches);
-        if (has_room(plan.room, needs))
+        if (has_room(plan.capacity, needs))
             return repeat;
         plan = plan_batches(of, limits, plan.batches, needs);
     }
@@ -71,9 +71,9 @@ TEST(DeviceBatches, OneBatchWhereThereIsRoom) {
     const BatchPlan plan = plan_batches(shape, {plenty, plenty}, 1, needed);
     EXPECT_TRUE(plan.fits);
     EXPECT_EQ(plan.batches, 1);
-    EXPECT_GE(plan.room.node_entries, needed.node_entries * 6 / 5);
-    EXPECT_GE(plan.room.slots, needed.slots * 6 / 5);
-    EXPECT_EQ(plan.bytes, batch_bytes(shape, 1, plan.room));
+    EXPECT_GE(plan.capacity.node_entries, needed.node_entries * 6 / 5);
+    EXPECT_GE(plan.capacity.slots, needed.slots * 6 / 5);
+    EXPECT_EQ(plan.bytes, batch_bytes(shape, 1, plan.capacity));
 }
 
 TEST(DeviceBatches, ListsAlonePassTheirLimit) {
@@ -81,7 +81,7 @@ TEST(DeviceBatches, ListsAlonePassTheirLimit) {
     const BatchPlan plan = plan_batches(shape, {plenty, 1 << 20}, 1, needed);
     EXPECT_TRUE(plan.fits);
     EXPECT_GT(plan.batches, 40);
-    EXPECT_LE(list_bytes(plan.room), 1 << 20);
+    EXPECT_LE(list_bytes(plan.capacity), 1 << 20);
     const BatchPlan alone = plan_batches({1, 0, false, true}, {plenty, 1 << 20}, 1, needed);
     EXPECT_TRUE(alone.fits) << "the limit of lists is no reason to fail where batches cannot help";
     EXPECT_EQ(alone.batches, 1);
@@ -95,7 +95,7 @@ TEST(DeviceBatches, PartialSumsAreBounded) {
     const BatchPlan plan = plan_batches(of, {int64_t{8} << 20, plenty}, 1, guess);
     EXPECT_TRUE(plan.fits);
     EXPECT_GT(plan.batches, 1);
-    EXPECT_LE(batch_bytes(of, plan.batches, plan.room), int64_t{8} << 20);
+    EXPECT_LE(batch_bytes(of, plan.batches, plan.capacity), int64_t{8} << 20);
     const BatchPlan in_double = plan_batches({4700, 0, true, true}, {int64_t{8} << 20, plenty}, 1, guess);
     EXPECT_GE(in_double.batches, plan.batches);
 }
@@ -141,20 +141,20 @@ TEST(DeviceBatches, WithoutGroupsAndWithHugeNumbers) {
     EXPECT_TRUE(plan.fits);
     EXPECT_GT(plan.batches, 1000);
     EXPECT_EQ(batch_bytes({1000, 3, false, false}, 1, {0, 0, 100, 100}), 3 * 1001)
-        << "kernels without units need no partial sums";
+        << "kernels without tasks need no partial sums";
 }
 
-TEST(DeviceRoom, UnitsCoverTheInteractions) {
+TEST(DeviceRoom, TasksCoverTheInteractions) {
     using namespace graft::forces;
     for (const int64_t targets : {int64_t{1}, int64_t{1000}, int64_t{200000}, int64_t{100000000}}) {
-        const UnitSize size = unit_size(targets, targets == 1000);
+        const TaskSize size = task_size(targets, targets == 1000);
         const int64_t groups = targets / 45 + 1;
-        const UnitCount count = count_units(size, groups, targets, 800 * groups, 2000 * groups);
+        const TaskCount count = count_tasks(size, groups, targets, 800 * groups, 2000 * groups);
         const int64_t each = std::max<int64_t>(1, targets / groups);
-        EXPECT_GE(count.units * std::max<int64_t>(size.least, size.pair_interactions / each), 2000 * groups);
+        EXPECT_GE(count.tasks * std::max<int64_t>(size.least, size.pair_interactions / each), 2000 * groups);
         EXPECT_GE(count.slots, 2 * groups * each);
     }
-    EXPECT_EQ(count_units({}, 0, 0, 0, 0).slots, 0);
+    EXPECT_EQ(count_tasks({}, 0, 0, 0, 0).slots, 0);
 }
 
 } // namespace

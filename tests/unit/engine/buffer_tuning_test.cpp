@@ -15,7 +15,7 @@ constexpr int32_t pairs_1d = 3, tiles_2d = 4; // study.kernel
 /// Feeds whose host takes append_s and call_s, and whose wall `wall_s` says.
 struct Player {
     settings::Settings asked;
-    model::PaperWork work{32, 32, 2, 1e5, 4e3, 1e6, 3e6, 20};
+    model::PaperCounts work{32, 32, 2, 1e5, 4e3, 1e6, 3e6, 20};
     double append_s = 2e-9, call_s = 5e-6;
     std::function<double(double)> wall_s; // of a buffer; empty: the host's time
     BufferTuning tuning;
@@ -32,7 +32,7 @@ struct Player {
         forces::FedReport fed;
         fed.buffer = settings.device.buffer;
         if (fed.buffer > 0) {
-            const model::PaperFeedWork all = model::paper_feed_work(work, block(), {});
+            const model::PaperFeedCounts all = model::paper_feed_work(work, block(), {});
             const double interactions = all.leaf_entries + all.node_entries;
             fed.launches = static_cast<int64_t>(interactions / static_cast<double>(fed.buffer)) + 2;
             fed.leaf_entries = static_cast<int64_t>(work.leaf_entries);

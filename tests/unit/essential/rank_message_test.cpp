@@ -98,7 +98,7 @@ void expect_all_there(const Case& c) {
     EXPECT_NEAR(receiver.plan.charge, charge, 1e-12 * std::abs(charge));
 }
 
-TEST(DeviceWire, EveryGroupFindsWhatTheWholeTreesHave) {
+TEST(DeviceMessage, EveryGroupFindsWhatTheWholeTreesHave) {
     expect_all_there({lists::Mac::box, false, false, 1, 8, 3});
     expect_all_there({lists::Mac::edge, false, false, 3, 8, 3});
     expect_all_there({lists::Mac::error, false, false, 9, 16, 3});
@@ -108,7 +108,7 @@ TEST(DeviceWire, EveryGroupFindsWhatTheWholeTreesHave) {
     expect_all_there({lists::Mac::error, false, true, 11, 8, 3});
 }
 
-TEST(DeviceWire, SupersAreATreeOfAtMostArityChildren) {
+TEST(DeviceMessage, SupersAreATreeOfAtMostArityChildren) {
     for (int senders : {1, 2, 4, 5, 8, 9, 64, 65, 600})
         for (int arity : {4, 8}) {
             RankHeader header{3, 2, 5, 0, 1, 1, {}};
@@ -129,7 +129,7 @@ TEST(DeviceWire, SupersAreATreeOfAtMostArityChildren) {
             for (int64_t k = 0; k < supers + senders; ++k)
                 EXPECT_EQ(parents[static_cast<size_t>(k)], k == 0 ? 0 : 1);
             std::vector<int> taken(static_cast<size_t>(plan.nodes));
-            for (const RankPlace& place : plan.places)
+            for (const RankOffsets& place : plan.places)
                 for (int32_t j = 0; j < 3; ++j)
                     ++taken[static_cast<size_t>(place.of(j))];
             for (int64_t k = 0; k < plan.nodes; ++k)

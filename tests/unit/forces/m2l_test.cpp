@@ -55,7 +55,7 @@ struct Both {
         cells.fill(cloud.moments, expansion.data(), nodes.data(), cells_count, frame, variant);
         forces::m2p(variant, length, cells.view(), by_cell.view(), 0, by_cell.sums());
 
-        forces::LocalSources<T> sources(cloud.memory);
+        forces::M2lSources<T> sources(cloud.memory);
         sources.fill(cloud.moments, expansion.data(), nodes.data(), cells_count, frame, variant);
         forces::LocalExpansion local;
         local.centre[0] = (centre.x - frame.centre[0]) * frame.scale;

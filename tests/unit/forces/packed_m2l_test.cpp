@@ -58,7 +58,7 @@ void add_cell(const PackedCell& cell, const double (&centre)[3], double length, 
         x *= inverse;
     float w[10];
     packed_sources<softened>(cell, w);
-    LocalBody<PlainOps, 2, softened, false>::add(
+    M2lBody<PlainOps, 2, softened, false>::add(
         u, inverse, std::ldexp(1.0f, std::max(cell.exponent, -60)) * inverse, w, sum);
 }
 
@@ -84,7 +84,7 @@ void compare() {
         complete_terms(degree, sum);
 
     const CellVariant variant{2, softened, false, true};
-    LocalSources<double> sources(cloud.memory);
+    M2lSources<double> sources(cloud.memory);
     sources.fill(cloud.moments, full.data(), nodes.data(), static_cast<int64_t>(nodes.size()),
                  Frame{{0, 0, 0}, 1}, variant);
     LocalExpansion local;

@@ -36,8 +36,8 @@ struct Lists {
             groups.push_back(one);
         }
     }
-    PaperWork work() const {
-        PaperWork w;
+    PaperCounts work() const {
+        PaperCounts w;
         w.most_in_leaf = leaf, w.most_in_group = group;
         double sources = 0;
         for (const Group& g : groups) {
@@ -108,7 +108,7 @@ TEST(PaperBlocks, CountsAreThoseOfAWalkThroughTheBlocks) {
 }
 
 TEST(PaperBlocks, LargerBlocksWaitForMoreAndAddLess) {
-    const PaperWork work = Lists(32, 32).work();
+    const PaperCounts work = Lists(32, 32).work();
     const PaperTerms narrow = tiles_2d_terms(work, {4, 32}), wide = tiles_2d_terms(work, {32, 32});
     EXPECT_GT(narrow[5], 6 * wide[5]); // atomic writes: a factor of BX less
     EXPECT_GT(wide[3], narrow[3] / 4);
@@ -144,13 +144,13 @@ TEST(PaperBlocks, TheMachinesNumbersCountWhereItHasThem) {
     machine.gpu.multiprocessors = 66, machine.gpu.launch_s = 1e-5;
     const PaperGpu half = paper_gpu(machine);
     EXPECT_EQ(half.clock_hz, PaperGpu().clock_hz);
-    const PaperWork work = Lists(32, 32).work();
+    const PaperCounts work = Lists(32, 32).work();
     EXPECT_NEAR(tiles_2d_s(work, {16, 32}, half) / tiles_2d_s(work, {16, 32}, {}), 2, 1e-9);
     EXPECT_EQ(half.launch_s, 1e-5);
 }
 
 TEST(PaperBlocks, TimesThatAGpuTook) { // an H200, Plummer 3e5 at accuracy 1e-3, leaf = group = 32
-    PaperWork work;
+    PaperCounts work;
     work.targets = 3e5, work.groups = 13105, work.sources = 3e5 / 32683;
     work.leaf_entries = 13105 * 190859636.0 / 3e5 / work.sources,
     work.node_entries = 13105 * 261572643.0 / 3e5;

@@ -11,12 +11,12 @@
 namespace graft::model {
 namespace {
 
-PaperFeedWork work_of(double leaf_entries, double node_entries, double device_s) {
+PaperFeedCounts work_of(double leaf_entries, double node_entries, double device_s) {
     return {leaf_entries, node_entries, 2, device_s};
 }
 
 /// The host fills one buffer after the other and sends it; the device takes them one by one.
-double play(const PaperFeedWork& work, double buffer, const PaperFeedHost& host, const PaperGpu& gpu) {
+double play(const PaperFeedCounts& work, double buffer, const PaperFeedHost& host, const PaperGpu& gpu) {
     const double all = work.leaf_entries + work.node_entries;
     double host_s = 0, device_s = 0;
     for (const double kind : {work.leaf_entries, work.node_entries})
@@ -34,7 +34,7 @@ TEST(PaperFeed, TakesWhatHostAndDeviceTakeTogether) {
     const PaperFeedHost host;
     for (const double device_s : {0.01, 0.03, 0.1, 1.0})
         for (double buffer = least_buffer; buffer <= most_buffer; buffer *= 2) {
-            const PaperFeedWork work = work_of(1e7, 2e7, device_s);
+            const PaperFeedCounts work = work_of(1e7, 2e7, device_s);
             EXPECT_NEAR(paper_feed_times(work, buffer, host, gpu).total_s() / play(work, buffer, host, gpu),
                         1, 0.03)
                 << device_s << " " << buffer;
@@ -93,14 +93,14 @@ TEST(PaperFeed, ASlowDeviceLikesSmallBuffers) {
 }
 
 TEST(PaperFeed, WorkIsThatOfTheLists) {
-    const PaperWork lists{32, 32, 2, 1e6, 4e4, 1e7, 3e7, 20};
+    const PaperCounts lists{32, 32, 2, 1e6, 4e4, 1e7, 3e7, 20};
     const PaperGpu gpu;
-    const PaperFeedWork one = paper_feed_work(lists, paper_pairs_1d, gpu);
+    const PaperFeedCounts one = paper_feed_work(lists, paper_pairs_1d, gpu);
     EXPECT_EQ(one.leaf_entries, 1e7);
     EXPECT_EQ(one.node_entries, 3e7);
     EXPECT_EQ(one.words, 2);
     EXPECT_EQ(one.device_s, pairs_1d_s(lists, 256, gpu));
-    const PaperFeedWork two = paper_feed_work(lists, {16, 32}, gpu);
+    const PaperFeedCounts two = paper_feed_work(lists, {16, 32}, gpu);
     EXPECT_EQ(two.leaf_entries, 1e7 + 8 * 4e4); // half a chunk more a group
     EXPECT_EQ(two.words, 1 + 1.0 / 16);
     EXPECT_LT(two.device_s, tiles_2d_s(lists, {16, 32}, gpu)); // their blocks search for nothing

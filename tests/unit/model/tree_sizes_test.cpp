@@ -116,7 +116,7 @@ TEST(TreeSizes, FedKernelsTakeTheFeedsTime) {
                                          std::pair{TreeKernels::pairs_1d, paper_pairs_1d}}) {
         TreeCounts known = plummer();
         known.kernels = kernels, known.sizes.block = block;
-        const PaperWork lists = paper_work(known);
+        const PaperCounts lists = paper_work(known);
         const double on_device = block.y > 0 ? tiles_2d_s(lists, block, {}) : pairs_1d_s(lists, block.x, {});
         const double start = tree_times(known).forces_s - on_device;
         known.buffer = 1024;

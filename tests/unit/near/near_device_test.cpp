@@ -44,30 +44,30 @@ class NearDeviceTest : public testing::Test {
         put(machine, Layout::replicated_group, 1e-3, 1.2e-3, 0.3);
         scene.request.options.machine = std::shared_ptr<const model::Machine>(&machine, [](auto*) {});
     }
-    std::unique_ptr<near::NearSide> make(double executes) {
+    std::unique_ptr<near::PlanBackend> make(double executes) {
         scene.request.options.executes = executes;
         structure = spans_of(scene);
         shape = near::shape_of(structure, scene.request.sums);
-        const near::NearSideInput input{memory, structure, shape, scene.request.sums,
-                                            scene.request.options};
+        const near::PlanBackendInput input{memory, structure, shape, scene.request.sums,
+                                           scene.request.options};
         auto side = near::make_near_one_device(input, table, 0, scene.request.points);
         side->set_points(scene.request.points);
         return side;
     }
-    void execute(near::NearSide& side, int turns = 1) {
+    void execute(near::PlanBackend& side, int turns = 1) {
         for (int turn = 0; turn < turns; ++turn) {
             side.begin(scene.sums(), nullptr);
             side.end();
         }
         scene.expect_close("sums");
     }
-    static near::NearReport report_of(const near::NearSide& side) {
+    static near::NearReport report_of(const near::PlanBackend& side) {
         near::NearReport report;
         side.report(report);
         return report;
     }
     /// Tried: tiled is in use, and has become slow.
-    std::unique_ptr<near::NearSide> slow() {
+    std::unique_ptr<near::PlanBackend> slow() {
         device.kernel_s = {{Layout::ranges, 1e-3}, {Layout::tiled, 8e-4}, {Layout::replicated_group, 2e-3}};
         auto side = make(1e5);
         EXPECT_EQ(report_of(*side).layout, Layout::tiled);
@@ -106,7 +106,7 @@ TEST_F(NearDeviceTest, APlanIsToldWhetherPairsAreSummedOnce) {
         structure.neighbour_offset = neighbour_offset, structure.neighbour = neighbour;
         shape = near::shape_of(structure, sums);
         scene.request.options.layout = static_cast<int32_t>(layout);
-        const near::NearSideInput input{memory, structure, shape, sums, scene.request.options};
+        const near::PlanBackendInput input{memory, structure, shape, sums, scene.request.options};
         (void)near::make_near_one_device(input, table, 0, scene.request.points);
         return device.pairs_once.back();
     };

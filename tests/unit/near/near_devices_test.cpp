@@ -39,8 +39,8 @@ class NearDevicesTest : public testing::Test {
              bool add = false) {
         const near::Structure structure = spans_of(scene);
         const near::Shape shape = near::shape_of(structure, scene.request.sums);
-        const near::NearSideInput input{memory, structure, shape, scene.request.sums,
-                                            scene.request.options};
+        const near::PlanBackendInput input{memory, structure, shape, scene.request.sums,
+                                           scene.request.options};
         const auto side = near::make_near_devices(input, table, first, count, layout, near::ChosenBy::caller);
         side->set_points(scene.request.points);
         near::NearSums sums = scene.sums();

@@ -14,7 +14,7 @@
 namespace graft::model {
 namespace {
 
-NearTerms gpu_terms(near::NearLayout layout, near::NearPhaseName phase, const near::NearProblem& p,
+NearTerms gpu_terms(near::NearLayout layout, near::NearPhaseName phase, const near::NearTimeInput& p,
                     const Machine& machine = {}) {
     near::NearWay way;
     way.backend = near::NearBackend::cuda;
@@ -44,7 +44,7 @@ TEST(NearGpu, TheLongestThreadCounts) {
     near::NearWay way;
     way.backend = near::NearBackend::cuda;
     const auto kernel_s = [&](near::NearLayout layout, double density) {
-        near::NearProblem p = problem(1e5, density, 3, 0);
+        near::NearTimeInput p = problem(1e5, density, 3, 0);
         p.most_targets = density + 4 * std::sqrt(density),
         p.most_sources = 27 * density + 4 * std::sqrt(27 * density);
         p.runs = 11 * p.boxes;
@@ -60,7 +60,7 @@ TEST(NearGpu, RatesOfManyPoints) {
     near::NearWay way;
     way.backend = near::NearBackend::cuda;
     const auto rate = [&](near::NearLayout layout, double n, double density) {
-        near::NearProblem p = problem(n, density, 3, 0);
+        near::NearTimeInput p = problem(n, density, 3, 0);
         p.most_targets = density + 5 * std::sqrt(density);
         p.most_sources = 27 * density + 5 * std::sqrt(27 * density);
         p.runs = 11 * p.boxes;
@@ -91,7 +91,7 @@ TEST(NearGpu, WhatDriftsForAllLayoutsIsNoLayouts) {
     }
     std::vector<std::vector<study::NearSample>> all(near::near_layouts);
     all[1] = of_ranges;
-    study::NearCommon common = study::fit_near_common(all, way, {});
+    study::NearSharedPhases common = study::fit_near_common(all, way, {});
     EXPECT_EQ(common.collection.entry, 0) << "bytes of ranges would count for records";
     EXPECT_GT(common.collection.call_s, 1e-3) << "between the minutes";
     common.collection = {1e-3, 0, 0, 5e-8 / (24 + 8 * 4), 0, 0, 0, 0};
@@ -115,7 +115,7 @@ TEST(NearGpu, StepsAreOfTheirKernel) {
     near::NearWay way;
     way.backend = near::NearBackend::cuda;
     const auto kernel_s = [&](int dimension) {
-        near::NearProblem p = problem(1000, 100, dimension);
+        near::NearTimeInput p = problem(1000, 100, dimension);
         p.most_sources = 900;
         return near::near_time(near::NearLayout::ranges, p, way, machine).kernel_s;
     };
@@ -140,7 +140,7 @@ TEST(NearGpu, CallsAndWaitsAreAllLayouts) {
             s.scatter_s = (layout == 4 ? 4e-5 : 2e-5) + 1e-9 * n;
             all[layout].push_back(s);
         }
-    const study::NearCommon common = study::fit_near_common(all, way, {});
+    const study::NearSharedPhases common = study::fit_near_common(all, way, {});
     EXPECT_GT(common.scatter.call_s, 2e-5);
     EXPECT_LT(common.scatter.call_s, 4e-5);
     for (const int layout : {1, 4}) {
@@ -172,7 +172,7 @@ TEST(NearGpu, APlanWaitsForTheThreadThatEndsLast) {
 /// Lanes of a warp share a target's sources, the more the fewer targets there are.
 TEST(NearGpu, RangesWaitForTheLongestLane) {
     const auto chain = [](double targets, double density) {
-        near::NearProblem p = problem(targets, density, 2);
+        near::NearTimeInput p = problem(targets, density, 2);
         p.most_sources = 100;
         return gpu_terms(near::NearLayout::ranges, near::NearPhaseName::kernel, p)[1] /
                gpu_terms(near::NearLayout::replicated, near::NearPhaseName::kernel, p)[1];
@@ -194,7 +194,7 @@ TEST(NearGpu, APlanCountsTablesAndUnits) {
     EXPECT_NEAR(terms(near::NearLayout::replicated_packed, 1000)[3] - terms(near::NearLayout::replicated, 1000)[3],
                 8 * 1000, 1e-6)
         << "where the records of each box begin";
-    near::NearProblem sparse = problem(1000, 0.5, 3);
+    near::NearTimeInput sparse = problem(1000, 0.5, 3);
     EXPECT_NEAR(gpu_terms(near::NearLayout::tiled, near::NearPhaseName::collection, sparse)[4],
                 2000 * (1 - std::exp(-0.5)), 1e-6);
 }
@@ -203,7 +203,7 @@ TEST(NearGpu, NumbersOfAnOlderFileStandBack) {
     Machine machine;
     near::NearWay way;
     way.backend = near::NearBackend::cuda;
-    const near::NearProblem p = problem(1e4, 8, 3, 0);
+    const near::NearTimeInput p = problem(1e4, 8, 3, 0);
     NearLayoutCosts costs;
     costs.backend = 1, costs.layout = 1, costs.number_bytes = 4, costs.collection.run_s = 1;
     study::put(machine.near, costs);
@@ -246,7 +246,7 @@ TEST(NearGpu, PairsOfBoxesOnceAsMeasured) {
     once.backend = each.backend = near::NearBackend::cuda, once.pairs_once = true;
     for (const Case& one : cases) {
         const double boxes = std::pow(one.boxes_an_axis, 3);
-        near::NearProblem p = problem(boxes * one.density, one.density, 3, 0);
+        near::NearTimeInput p = problem(boxes * one.density, one.density, 3, 0);
         p.neighbours = std::pow(3 * one.boxes_an_axis - 2, 3); // fewer at the rim
         p.gathered = p.neighbours * one.density, p.pairs = p.gathered * one.density;
         p.most_sources = 27 * one.density, p.outputs = one.outputs;
@@ -260,7 +260,7 @@ TEST(NearGpu, PairsOfBoxesOnceAsMeasured) {
 }
 
 TEST(NearGpu, PairsOfBoxesOnceAreTiledsAndOfAGpu) {
-    near::NearProblem p = problem(1e6, 64, 3, 0);
+    near::NearTimeInput p = problem(1e6, 64, 3, 0);
     p.most_sources = 27 * 64;
     near::NearWay once, each;
     once.pairs_once = true;
@@ -289,7 +289,7 @@ TEST(NearGpu, PairsOfBoxesOnceAreCalibrated) {
     const near::NearWay plain = way;
     way.pairs_once = true;
     const auto problem_at = [](double n, double density) {
-        near::NearProblem p = problem(n, density, 3, 0);
+        near::NearTimeInput p = problem(n, density, 3, 0);
         p.most_sources = 27 * density;
         return p;
     };
@@ -305,11 +305,11 @@ TEST(NearGpu, PairsOfBoxesOnceAreCalibrated) {
         s.collection_s = 2 * once.collection_s, s.kernel_s = 2 * once.kernel_s;
         all[static_cast<size_t>(near::NearLayout::tiled_once)].push_back(s);
     }
-    const study::NearCommon common = study::fit_near_common(all, plain, {});
+    const study::NearSharedPhases common = study::fit_near_common(all, plain, {});
     const auto& own = all[static_cast<size_t>(near::NearLayout::tiled_once)];
     Machine machine;
     study::put(machine.near, study::fit_near(near::NearLayout::tiled_once, own, plain, machine, &common));
-    const near::NearProblem p = problem_at(1e6, 64);
+    const near::NearTimeInput p = problem_at(1e6, 64);
     const near::NearPrediction found = near::near_time(near::NearLayout::tiled, p, way, machine);
     const near::NearPrediction built_in = near::near_time(near::NearLayout::tiled, p, way, {});
     EXPECT_TRUE(found.measured);
@@ -336,7 +336,7 @@ TEST(NearGpu, ChargesAsMeasured) {
     near::NearWay way;
     way.backend = near::NearBackend::cuda;
     for (const Case& one : cases) {
-        near::NearProblem p = problem(1e6, one.density, 2);
+        near::NearTimeInput p = problem(1e6, one.density, 2);
         p.full_boxes = p.boxes * -std::expm1(-one.density);
         p.pairs = 9 * 1e6 * one.density + 1e6, p.runs = 4.3 * p.full_boxes;
         p.most_sources = 9 * one.density + 5 * std::sqrt(9 * one.density);
@@ -352,7 +352,7 @@ TEST(NearGpu, ChargesAsMeasured) {
 TEST(NearGpu, MemoryThatTheLibraryDoesNotKeepIsTakenAnew) {
     near::NearWay way;
     way.backend = near::NearBackend::cuda;
-    near::NearProblem p = problem(1000, 10, 3);
+    near::NearTimeInput p = problem(1000, 10, 3);
     p.layout_bytes = 6e7;
     Machine machine;
     const auto terms = [&] {
@@ -388,7 +388,9 @@ TEST(NearGpu, KernelsAreFittedByDimension) {
     way.backend = near::NearBackend::cuda;
     Machine machine;
     std::vector<study::NearSample> samples;
-    const auto kernel_s = [](const near::NearProblem& p) { return (p.dimension == 2 ? 1e-9 : 4e-9) * p.targets; };
+    const auto kernel_s = [](const near::NearTimeInput& p) {
+        return (p.dimension == 2 ? 1e-9 : 4e-9) * p.targets;
+    };
     for (const int32_t dimension : {2, 3})
         for (const double n : {1e3, 1e4, 1e5})
             for (const double density : {0.5, 4., 32.}) {
@@ -398,7 +400,7 @@ TEST(NearGpu, KernelsAreFittedByDimension) {
                 samples.push_back(s);
             }
     const auto error = [&](int32_t dimension) {
-        const near::NearProblem p = problem(3e4, 8, dimension, 0);
+        const near::NearTimeInput p = problem(3e4, 8, dimension, 0);
         return std::abs(near::near_time(near::NearLayout::ranges, p, way, machine).kernel_s / kernel_s(p) - 1);
     };
     study::put(machine.near,

@@ -16,7 +16,7 @@ namespace graft::model {
 namespace {
 
 TEST(NearTime, TermsAreCounted) {
-    near::NearProblem p = problem(1000, 10, 3);
+    near::NearTimeInput p = problem(1000, 10, 3);
     p.full_boxes = 100;
     p.layout_bytes = 1e6;
     const NearTerms indexed = near::near_terms(near::NearLayout::indexed, near::NearPhaseName::collection, p, {}, {});
@@ -34,7 +34,7 @@ TEST(NearTime, TermsAreCounted) {
 }
 
 TEST(NearTime, SlotsOfEachLoop) {
-    near::NearProblem p = problem(1000, 10, 3);
+    near::NearTimeInput p = problem(1000, 10, 3);
     p.full_boxes = 100;
     Machine machine;
     machine.near.kernels[0] = {0, 0, 2, 3, 1, 1, 10};
@@ -50,7 +50,7 @@ TEST(NearTime, SlotsOfEachLoop) {
 }
 
 TEST(NearTime, GapsBetweenRecordsBreakTheStreamOfTheirLines) {
-    near::NearProblem p = problem(1e5, 10, 3);
+    near::NearTimeInput p = problem(1e5, 10, 3);
     p.layout_bytes = 1e9; // alike: only where the records stand differs
     const auto kernel_s = [&](near::NearLayout layout) { return near::near_time(layout, p, {}, {}).kernel_s; };
     EXPECT_GT(kernel_s(near::NearLayout::replicated), 1.1 * kernel_s(near::NearLayout::replicated_packed));
@@ -68,7 +68,7 @@ TEST(NearTime, WithAndWithoutPaddingOnlyBytesDifferOnAGpu) {
         near::NearLayout measured, other;
         double offset_bytes; // more, of a box
     };
-    near::NearProblem p = problem(1e5, 10, 3);
+    near::NearTimeInput p = problem(1e5, 10, 3);
     near::NearWay way;
     way.backend = near::NearBackend::cuda;
     for (const auto& [one, other, offset_bytes] :
@@ -98,7 +98,7 @@ TEST(NearTime, WithAndWithoutPaddingOnlyBytesDifferOnAGpu) {
 TEST(NearTime, NearestKernelStandsInAndIsScaled) {
     Machine machine;
     machine.near.kernels[0] = {0, 0, 2, 3, 1, 1e-9, 4e-9};
-    near::NearProblem p = problem(1000, 10, 3);
+    near::NearTimeInput p = problem(1000, 10, 3);
     const double own = near::near_slot_s(p, {}, machine, false);
     EXPECT_DOUBLE_EQ(own, 1e-9);
     p.kernel = 3;
@@ -108,7 +108,7 @@ TEST(NearTime, NearestKernelStandsInAndIsScaled) {
 }
 
 TEST(NearTime, OverTheCapEveryExecutionCollects) {
-    const near::NearProblem p = problem(1e5, 10, 3);
+    const near::NearTimeInput p = problem(1e5, 10, 3);
     near::NearWay way;
     const near::NearPrediction whole = near::near_time(near::NearLayout::replicated, p, way, {});
     way.most_bytes = p.layout_bytes / 2;
@@ -122,7 +122,7 @@ TEST(NearTime, OverTheCapEveryExecutionCollects) {
 }
 
 TEST(NearTime, SortedPointsAreFreshArrayByArray) {
-    near::NearProblem p = problem(10000, 10, 2);
+    near::NearTimeInput p = problem(10000, 10, 2);
     p.runs = 4000;
     const auto fresh = [&] {
         return near::near_terms(near::NearLayout::ranges, near::NearPhaseName::collection, p, {}, {})[6];
@@ -138,7 +138,7 @@ TEST(NearTime, ChunksAreWrittenAtTheSpeedOfTheirLevel) {
     machine.cpu.arrays[0] = {1e6, 1e-9, 1e-9};
     machine.cpu.arrays[1] = {16e6, 1e-9, 2e-9};
     machine.cpu.arrays[2] = {256e6, 1e-9, 5e-9};
-    near::NearProblem p = problem(1e4, 10, 3);
+    near::NearTimeInput p = problem(1e4, 10, 3);
     p.layout_bytes = 1e9;
     const double lines = 1e9 / 64;
     const auto terms = [&](double cap) {
@@ -164,7 +164,7 @@ TEST(NearTime, ChunksAreWrittenAtTheSpeedOfTheirLevel) {
 }
 
 TEST(NearTime, ThreadsShareAllButTheCall) {
-    const near::NearProblem p = problem(1e5, 10, 3);
+    const near::NearTimeInput p = problem(1e5, 10, 3);
     Machine machine;
     machine.cpu.cores = 4;
     near::NearWay four, eight;
@@ -201,7 +201,7 @@ TEST(NearTime, SamplesCountByTheirWeight) {
             samples.push_back(s);
         }
     const NearLayoutCosts costs = study::fit_near(near::NearLayout::ranges, samples, way, {});
-    const near::NearProblem p = problem(3e4, 8, 3, 0);
+    const near::NearTimeInput p = problem(3e4, 8, 3, 0);
     const double kernel_s =
         near::near_sum(near::near_terms(near::NearLayout::ranges, near::NearPhaseName::kernel, p, way, {}), costs.kernel);
     EXPECT_NEAR(kernel_s / 3e-5, 1, 0.05);
@@ -258,7 +258,7 @@ TEST(NearTime, RandomReadsAndStreamsByTheSizeOfTheArray) {
     machine.cpu.caches[1].bytes = 1e9;                       // records keep their first lines
     machine.near.kernels[0] = {0, 1, 2, 2, 1, 1e-15, 1e-15}; // of no time
     const auto terms = [&](double points, double bytes) {
-        near::NearProblem p = problem(points, 4, 2);
+        near::NearTimeInput p = problem(points, 4, 2);
         p.layout_bytes = bytes;
         return near::near_terms(near::NearLayout::replicated_group, near::NearPhaseName::kernel, p, {}, machine);
     };
@@ -279,7 +279,7 @@ TEST(NearTime, SomeLinesOfEveryRecordAreWaitedFor) {
     Machine machine;
     machine.cpu.arrays[0] = {1e6, 1e-9, 1e-9}, machine.cpu.arrays[1] = {64e6, 7e-9, 3e-9};
     machine.cpu.caches[1].bytes = 1e6;
-    near::NearProblem p = problem(10000, 4, 2); // 2500 boxes, sums in a cache
+    near::NearTimeInput p = problem(10000, 4, 2); // 2500 boxes, sums in a cache
     p.lane_targets = 16000;               // 2000 vectors of 8 doubles
     p.full_boxes = 2400, p.group_slots = p.pairs;
     const auto random_s = [&](near::NearLayout layout, double bytes) {
@@ -304,7 +304,7 @@ TEST(NearTime, RunsOfSortedPointsPassWithThePoints) {
     Machine machine;
     machine.cpu.arrays[0] = {1e6, 1e-9, 1e-9}, machine.cpu.arrays[1] = {64e6, 7e-9, 3e-9};
     machine.near.kernels[0] = {0, 1, 2, 2, 1, 1e-9, 1e-9};
-    near::NearProblem p = problem(1e6, 0.5, 2); // 2e6 boxes, points of 24 bytes
+    near::NearTimeInput p = problem(1e6, 0.5, 2); // 2e6 boxes, points of 24 bytes
     p.runs = 3e6;
     const auto lines = [&] {
         return near::near_terms(near::NearLayout::ranges, near::NearPhaseName::kernel, p, {}, machine)[6];

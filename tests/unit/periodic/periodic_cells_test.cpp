@@ -121,7 +121,7 @@ TEST(PeriodicCells, SmallBoxesSumAllPairs) {
 }
 
 TEST(PeriodicCells, CrowdsAreFoundWhereTheyAre) {
-    periodic::EwaldProblem p;
+    periodic::EwaldInput p;
     p.particles = 20000, p.square_sum = 20000, p.accuracy = 1e-5;
     p.cells.allowed = true;
     p.cells.error = 1e-3;

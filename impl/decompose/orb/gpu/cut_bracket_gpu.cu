@@ -41,20 +41,20 @@ struct BracketShared {
 
 /// Samples of the root's cells of the last step go on to those of this one.
 template <typename T>
-__global__ void descend_samples(OrbGround<T> ground, int step) {
-    const OrbSamples& samples = ground.samples;
+__global__ void descend_samples(OrbView<T> view, int step) {
+    const OrbSamples& samples = view.samples;
     const int64_t slot = int64_t{blockIdx.x} * threads + threadIdx.x;
     const int64_t r = slot / samples.per_root;
-    if (r >= ground.tiles.roots || backend::stopped(ground.status) || samples.cell[slot] == no_cell)
+    if (r >= view.tiles.roots || backend::stopped(view.status) || samples.cell[slot] == no_cell)
         return;
     const int32_t above = samples.cell[slot];
-    const int32_t k = ((ground.tiles.first_cell + static_cast<int32_t>(r)) << (step - 1)) + above;
+    const int32_t k = ((view.tiles.first_cell + static_cast<int32_t>(r)) << (step - 1)) + above;
     uint8_t cell = no_cell;
-    if (k < ground.parts) {
-        const OrbNode& node = ground.node[k];
+    if (k < view.parts) {
+        const OrbNode& node = view.node[k];
         const T v = static_cast<const T*>(samples.c[node.axis])[slot], split = static_cast<T>(node.split);
         const bool right =
-            v > split || (v == split && ground.from.id_of_index(samples.index[slot]) >= node.cell.tie);
+            v > split || (v == split && view.from.id_of_index(samples.index[slot]) >= node.cell.tie);
         cell = static_cast<uint8_t>(2 * above + (right ? 1 : 0));
     }
     samples.cell[slot] = cell;
@@ -71,17 +71,17 @@ __device__ uint32_t which_are(const uint4& cells, uint32_t pattern) {
 /// Keys (and weights) of the cell's samples, of which every stride-th is taken,
 /// to shared memory; returns how many.
 template <typename T, bool weighted>
-__device__ int gather(const OrbGround<T>& ground, int32_t k, int step, int stride, int room, uint32_t* keys,
+__device__ int gather(const OrbView<T>& view, int32_t k, int step, int stride, int room, uint32_t* keys,
                       uint32_t* weights, BracketShared<weighted>& shared) {
-    const OrbNode& node = ground.node[k];
-    const int64_t begin = ((k >> step) - ground.tiles.first_cell) * ground.samples.per_root;
-    const int vectors = static_cast<int>(ground.samples.per_root / 16);
+    const OrbNode& node = view.node[k];
+    const int64_t begin = ((k >> step) - view.tiles.first_cell) * view.samples.per_root;
+    const int vectors = static_cast<int>(view.samples.per_root / 16);
     const uint32_t pattern = static_cast<uint32_t>(k & ((1 << step) - 1)) * 0x01010101u;
     const uint32_t taken = stride == 1 ? 0xffffu : stride == 2 ? 0x5555u : stride == 4 ? 0x1111u : 0x0101u;
     const double lower = node.cell.lower[node.axis], width = node.cell.upper[node.axis] - lower;
     const double scale = width > 0 ? 4294967296.0 / width : 0.0;
-    const T* values = static_cast<const T*>(ground.samples.c[node.axis]) + begin;
-    const uint4* cells = reinterpret_cast<const uint4*>(ground.samples.cell + begin);
+    const T* values = static_cast<const T*>(view.samples.c[node.axis]) + begin;
+    const uint4* cells = reinterpret_cast<const uint4*>(view.samples.cell + begin);
     const int lane = threadIdx.x % 32;
     for (int first = static_cast<int>(threadIdx.x) - lane; first < vectors; first += threads) {
         const int v = first + lane;
@@ -101,7 +101,7 @@ __device__ int gather(const OrbGround<T>& ground, int32_t k, int step, int strid
             keys[at] =
                 position > 0 ? (position < 4294967295.0 ? static_cast<uint32_t>(position) : 0xffffffffu) : 0u;
             if (weighted)
-                weights[at] = ground.samples.weight[begin + slot];
+                weights[at] = view.samples.weight[begin + slot];
         }
     }
     __syncthreads();
@@ -171,12 +171,12 @@ __device__ double outwards(double x, double step, double sign) {
 
 template <typename T, bool weighted>
 __global__ void __launch_bounds__(threads)
-    find_brackets(OrbGround<T> ground, int32_t first_cell, int step, int stride, int room, double sigmas) {
+    find_brackets(OrbView<T> view, int32_t first_cell, int step, int stride, int room, double sigmas) {
     extern __shared__ uint32_t keys[];
     __shared__ BracketShared<weighted> shared;
     const int32_t k = first_cell + static_cast<int32_t>(blockIdx.x);
-    OrbNode& node = ground.node[k];
-    if (node.stage == SearchStage::idle || backend::stopped(ground.status))
+    OrbNode& node = view.node[k];
+    if (node.stage == SearchStage::idle || backend::stopped(view.status))
         return;
     uint32_t* weights = weighted ? keys + room : nullptr;
     if (threadIdx.x == 0) {
@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(threads)
         shared.before[0] = shared.before[1] = 0, shared.prefix[0] = shared.prefix[1] = 0;
     }
     __syncthreads();
-    const int count = gather(ground, k, step, stride, room, keys, weights, shared);
+    const int count = gather(view, k, step, stride, room, keys, weights, shared);
     double mine = 0, squares = 0;
     for (int i = threadIdx.x; i < count; i += threads) {
         const double w = weighted ? weights[i] : 1;
@@ -229,11 +229,11 @@ int most_keys() {
 /// them: all there are of cells above 128 points each, `samples_per_cell` of
 /// smaller ones.
 template <typename T, bool weighted>
-void launch_brackets(backend::Queue& queue, const OrbGround<T>& ground, int level, int step,
-                     int samples_per_cell, double sigmas) {
-    const int32_t first = int32_t{1} << level, cells = end_of_level(level, ground.parts) - first;
-    const int64_t points = ground.tiles.most * tile_points; // at least
-    const int64_t have = std::max<int64_t>(1, ground.samples.per_root >> step), most = most_keys<weighted>();
+void launch_brackets(backend::Queue& queue, const OrbView<T>& view, int level, int step, int samples_per_cell,
+                     double sigmas) {
+    const int32_t first = int32_t{1} << level, cells = end_of_level(level, view.parts) - first;
+    const int64_t points = view.tiles.most * tile_points; // at least
+    const int64_t have = std::max<int64_t>(1, view.samples.per_root >> step), most = most_keys<weighted>();
     const int64_t wanted = std::max<int64_t>(samples_per_cell, points / (128 * int64_t{cells}));
     const auto room_of = [&](int stride) { return (step == 0 ? have : 2 * have) / stride; };
     int stride = 1; // powers of two: gather's patterns
@@ -245,8 +245,8 @@ void launch_brackets(backend::Queue& queue, const OrbGround<T>& ground, int leve
     const auto kernel = find_brackets<T, weighted>;
     GRAFT_CUDA(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-    kernel<<<static_cast<unsigned>(cells), threads, bytes, queue.stream()>>>(ground, first, step, stride,
-                                                                             room, sigmas);
+    kernel<<<static_cast<unsigned>(cells), threads, bytes, queue.stream()>>>(view, first, step, stride, room,
+                                                                             sigmas);
     GRAFT_CUDA_LAUNCHED("find_brackets");
     ++queue.launches;
 }
@@ -254,20 +254,20 @@ void launch_brackets(backend::Queue& queue, const OrbGround<T>& ground, int leve
 } // namespace
 
 template <typename T>
-void orb_bracket(backend::Queue& queue, const OrbGround<T>& ground, int level, int step, int samples_per_cell,
+void orb_bracket(backend::Queue& queue, const OrbView<T>& view, int level, int step, int samples_per_cell,
                  double sigmas) {
     if (step > 0) {
-        const int64_t slots = ground.samples.per_root * ground.tiles.roots;
-        descend_samples<T><<<backend::blocks_for(slots, threads), threads, 0, queue.stream()>>>(ground, step);
+        const int64_t slots = view.samples.per_root * view.tiles.roots;
+        descend_samples<T><<<backend::blocks_for(slots, threads), threads, 0, queue.stream()>>>(view, step);
         GRAFT_CUDA_LAUNCHED("descend_samples");
         ++queue.launches;
     }
-    ground.samples.weight != nullptr
-        ? launch_brackets<T, true>(queue, ground, level, step, samples_per_cell, sigmas)
-        : launch_brackets<T, false>(queue, ground, level, step, samples_per_cell, sigmas);
+    view.samples.weight != nullptr
+        ? launch_brackets<T, true>(queue, view, level, step, samples_per_cell, sigmas)
+        : launch_brackets<T, false>(queue, view, level, step, samples_per_cell, sigmas);
 }
 
-template void orb_bracket<float>(backend::Queue&, const OrbGround<float>&, int, int, int, double);
-template void orb_bracket<double>(backend::Queue&, const OrbGround<double>&, int, int, int, double);
+template void orb_bracket<float>(backend::Queue&, const OrbView<float>&, int, int, int, double);
+template void orb_bracket<double>(backend::Queue&, const OrbView<double>&, int, int, int, double);
 
 } // namespace graft::decompose

@@ -9,8 +9,8 @@ namespace graft::decompose {
 constexpr int select_threads = 256;
 
 template <typename T>
-__device__ uint64_t id_image(const OrbGround<T>& ground, uint32_t place) {
-    return ordered_id(ground.from.id_of(place));
+__device__ uint64_t id_image(const OrbView<T>& view, uint32_t place) {
+    return ordered_id(view.from.id_of(place));
 }
 
 /// The cut that follows from the crossing point, and the number and weight of the points left of it.
@@ -46,13 +46,13 @@ __device__ inline void open_child(OrbNode& node, const Cell& cell, int64_t begin
 }
 
 template <typename T, bool weighted>
-__global__ void cut_cells(OrbGround<T> ground, int32_t first, int32_t end) {
+__global__ void cut_cells(OrbView<T> view, int32_t first, int32_t end) {
     const int32_t k = first + static_cast<int32_t>(blockIdx.x * select_threads + threadIdx.x);
     if (k == first)
-        ground.misses[1] = ground.misses[2] = 0;
-    if (k >= end || backend::stopped(ground.status))
+        view.misses[1] = view.misses[2] = 0;
+    if (k >= end || backend::stopped(view.status))
         return;
-    OrbNode& node = ground.node[k];
+    OrbNode& node = view.node[k];
     int64_t left = 0;
     Wide left_weight = 0;
     Cut cut = middle_cut(node.cell, node.axis);
@@ -61,15 +61,15 @@ __global__ void cut_cells(OrbGround<T> ground, int32_t first, int32_t end) {
             node.inside_weight = 1;
         cut = decide<T>(node, left, left_weight);
         if (node.stage != SearchStage::found) // two points with one place and one id
-            backend::stop_with(ground.status, backend::deep_cell);
+            backend::stop_with(view.status, backend::deep_cell);
     } else {
         node.split = cut.x;
     }
     Cell lower, upper;
     cut_cell(node.cell, node.axis, cut, lower, upper);
-    open_child(ground.node[2 * k], lower, node.begin, left, left_weight, ground.dimension, ground.cap);
-    open_child(ground.node[2 * k + 1], upper, node.begin + left, node.count - left, node.weight - left_weight,
-               ground.dimension, ground.cap);
+    open_child(view.node[2 * k], lower, node.begin, left, left_weight, view.dimension, view.cap);
+    open_child(view.node[2 * k + 1], upper, node.begin + left, node.count - left, node.weight - left_weight,
+               view.dimension, view.cap);
 }
 
 } // namespace graft::decompose

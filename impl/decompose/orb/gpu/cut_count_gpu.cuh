@@ -17,12 +17,11 @@ template <typename T, bool weighted, int step, bool last>
 class Counter {
   public:
     static constexpr int nodes = 1 << step;
-    __device__ Counter(const OrbGround<T>& ground, CountShared<T>& shared)
-        : ground_(ground), shared_(shared) {}
+    __device__ Counter(const OrbView<T>& view, CountShared<T>& shared) : view_(view), shared_(shared) {}
 
     /// Tiles [tile, end) of one root.
     __device__ void run(int64_t tile, int64_t end) {
-        const OrbTile first = OrbTile::of(ground_, tile);
+        const OrbTile first = OrbTile::of(view_, tile);
         begin(first);
         below_ = {}, outside_ = {};
         for (int t = 0; tile + t < end; ++t) {
@@ -48,7 +47,7 @@ class Counter {
             shared_.below[thread] = 0;
         __syncthreads();
         if (thread < nodes) {
-            shared_.brackets.load(ground_.node, ground_.parts, here.root, step, thread);
+            shared_.brackets.load(view_.node, view_.parts, here.root, step, thread);
             shared_.listed[thread] = 0;
             for (int k = 0; k < 4; ++k)
                 shared_.weights[k][thread] = 0;
@@ -56,7 +55,7 @@ class Counter {
                 atomicOr(&shared_.axes, 1u << shared_.brackets.at[thread].axis);
         }
         if (thread >= 1 && thread < nodes) {
-            shared_.cuts.load(ground_.node, ground_.parts, here.root, thread);
+            shared_.cuts.load(view_.node, view_.parts, here.root, thread);
             atomicOr(&shared_.axes, 1u << shared_.cuts.at[thread].axis());
         }
         for (int m = 0; m < (weighted ? nodes : 1); ++m)
@@ -68,14 +67,14 @@ class Counter {
     __device__ __forceinline__ void full_tile(int64_t at, int offset) {
         T x[count_items][3];
         if (step == 0) {
-            const T* only = ground_.from.c[shared_.brackets.at[0].axis] + at + threadIdx.x;
+            const T* only = view_.from.c[shared_.brackets.at[0].axis] + at + threadIdx.x;
 #pragma unroll
             for (int i = 0; i < count_items; ++i)
                 x[i][0] = __ldcs(only + i * count_threads), x[i][1] = x[i][2] = T(0);
         } else {
 #pragma unroll
             for (int axis = 0; axis < 3; ++axis) {
-                const T* column = ground_.from.c[axis] + at + threadIdx.x;
+                const T* column = view_.from.c[axis] + at + threadIdx.x;
                 const bool wanted = ((axes_ >> axis) & 1) != 0;
 #pragma unroll
                 for (int i = 0; i < count_items; ++i)
@@ -89,7 +88,7 @@ class Counter {
         for (int local = threadIdx.x; local < count; local += count_threads) {
             T x[1][3];
             for (int axis = 0; axis < 3; ++axis)
-                x[0][axis] = ((axes_ >> axis) & 1) != 0 ? ground_.from.c[axis][at + local] : T(0);
+                x[0][axis] = ((axes_ >> axis) & 1) != 0 ? view_.from.c[axis][at + local] : T(0);
             if (step == 0)
                 x[0][0] = pick(x[0], static_cast<int>(shared_.brackets.at[0].axis));
             take(x, at + local, offset + local);
@@ -109,7 +108,7 @@ class Counter {
         if (step > 0 && tied) { // in line: a call would cost the loop registers
 #pragma unroll
             for (int i = 0; i < many; ++i)
-                local[i] = descend_by_ids(shared_.cuts, ground_.from, step, x[i], place + i * count_threads);
+                local[i] = descend_by_ids(shared_.cuts, view_.from, step, x[i], place + i * count_threads);
         }
         uint32_t within = 0, where = 0; // four bits each hold the cell
 #pragma unroll
@@ -122,7 +121,7 @@ class Counter {
             if (last)
                 outside_.word += is_below | is_above ? one : 0;
             if (weighted && is_below)
-                add_weight(local[i] - nodes, ground_.from.weight[place + i * count_threads]);
+                add_weight(local[i] - nodes, view_.from.weight[place + i * count_threads]);
             within += is_below | is_above ? 0 : 1u << i;
             where += static_cast<uint32_t>(local[i]) << (4 * i);
         }
@@ -136,10 +135,10 @@ class Counter {
                 shared_.list_value[slot] = chosen(value, i);
                 shared_.list_tag[slot] = static_cast<uint32_t>(offset + i * count_threads) | at << 16;
             } else {
-                list_now(ground_.node + shared_.brackets.cell[at], ground_.list_value, ground_.list_place,
+                list_now(view_.node + shared_.brackets.cell[at], view_.list_value, view_.list_place,
                          chosen(value, i), static_cast<uint32_t>(place + i * count_threads));
                 if (weighted)
-                    add_shared(2, at, ground_.from.weight[place + i * count_threads]);
+                    add_shared(2, at, view_.from.weight[place + i * count_threads]);
             }
         }
     }
@@ -168,7 +167,7 @@ class Counter {
             const uint32_t pair[4] = {side.x, side.y, side.z, side.w};
             count += (chosen(pair, node % 4) >> (node / 4 * 16)) & 0xffffu;
         }
-        ground_.tiles.histogram[first.histogram + bin * first.stride + t] = count;
+        view_.tiles.histogram[first.histogram + bin * first.stride + t] = count;
         if (bin % 2 == 0)
             atomicAdd(&shared_.below[node], count);
     }
@@ -206,7 +205,7 @@ class Counter {
             const uint32_t tag = shared_.list_tag[s];
             atomicAdd(&shared_.listed[tag >> 16], 1u);
             if (weighted)
-                add_shared(2, tag >> 16, ground_.from.weight[first.begin + (tag & 0xffffu)]);
+                add_shared(2, tag >> 16, view_.from.weight[first.begin + (tag & 0xffffu)]);
         }
         if constexpr (last)
             write_histograms(first, tiles);
@@ -217,8 +216,8 @@ class Counter {
         for (int s = thread; s < kept; s += count_threads) {
             const uint32_t tag = shared_.list_tag[s], node = tag >> 16;
             const unsigned long long at = shared_.base[node] + atomicSub(&shared_.listed[node], 1u) - 1;
-            ground_.list_value[at] = shared_.list_value[s];
-            ground_.list_place[at] = static_cast<uint32_t>(first.begin + (tag & 0xffffu));
+            view_.list_value[at] = shared_.list_value[s];
+            view_.list_place[at] = static_cast<uint32_t>(first.begin + (tag & 0xffffu));
         }
         __syncthreads();
     }
@@ -227,7 +226,7 @@ class Counter {
         const int32_t k = shared_.brackets.cell[node];
         if (k == 0)
             return;
-        OrbNode& cell = ground_.node[k];
+        OrbNode& cell = view_.node[k];
         if (shared_.below[node] != 0)
             atomicAdd(&cell.below.count, static_cast<unsigned long long>(shared_.below[node]));
         if (weighted) {
@@ -241,7 +240,7 @@ class Counter {
                 cell.begin + atomicAdd(&cell.listed, static_cast<unsigned long long>(shared_.listed[node]));
     }
 
-    const OrbGround<T>& ground_;
+    const OrbView<T>& view_;
     CountShared<T>& shared_;
     uint32_t axes_;
     Fields<nodes, last ? 4 : 8> below_, outside_; // of this thread: below, and below or above the brackets
@@ -261,16 +260,16 @@ constexpr int count_blocks(bool weighted, int step) {
 /// Each block takes `group` tiles, root by root.
 template <typename T, bool weighted, int step, bool last>
 __global__ void __launch_bounds__(count_threads, count_blocks<T>(weighted, step))
-    count_points(const __grid_constant__ OrbGround<T> ground, int group) {
+    count_points(const __grid_constant__ OrbView<T> view, int group) {
     __shared__ CountShared<T> shared;
-    const int64_t tiles = ground.tiles.first[ground.tiles.roots];
+    const int64_t tiles = view.tiles.first[view.tiles.roots];
     int64_t tile = int64_t{blockIdx.x} * group;
-    if (tile >= tiles || backend::stopped(ground.status))
+    if (tile >= tiles || backend::stopped(view.status))
         return;
     const int64_t end = tile + group < tiles ? tile + group : tiles;
-    Counter<T, weighted, step, last> counter(ground, shared);
+    Counter<T, weighted, step, last> counter(view, shared);
     while (tile < end) {
-        const int64_t root_end = ground.tiles.first[ground.tiles.table[tile] + 1];
+        const int64_t root_end = view.tiles.first[view.tiles.table[tile] + 1];
         const int64_t stop = root_end < end ? root_end : end;
         counter.run(tile, stop);
         tile = stop;
@@ -278,40 +277,40 @@ __global__ void __launch_bounds__(count_threads, count_blocks<T>(weighted, step)
 }
 
 template <typename T, int step>
-void launch_count(backend::Queue& queue, const OrbGround<T>& ground) {
+void launch_count(backend::Queue& queue, const OrbView<T>& view) {
     const int group = static_cast<int>(
-        std::clamp<int64_t>(ground.tiles.most / (16 * int64_t{queue.multiprocessors()}), 1, most_tiles));
-    const auto blocks = static_cast<unsigned>((ground.tiles.most + group - 1) / group);
-    const bool last = step + 1 == ground.tiles.levels;
+        std::clamp<int64_t>(view.tiles.most / (16 * int64_t{queue.multiprocessors()}), 1, most_tiles));
+    const auto blocks = static_cast<unsigned>((view.tiles.most + group - 1) / group);
+    const bool last = step + 1 == view.tiles.levels;
     const auto launch = [&](auto kernel) {
-        kernel<<<blocks, count_threads, 0, queue.stream()>>>(ground, group);
+        kernel<<<blocks, count_threads, 0, queue.stream()>>>(view, group);
     };
     constexpr bool only = step + 1 == most_levels; // there is no level after it
-    if (ground.from.weight != nullptr)
+    if (view.from.weight != nullptr)
         last ? launch(count_points<T, true, step, true>) : launch(count_points<T, true, step, only>);
     else
         last ? launch(count_points<T, false, step, true>) : launch(count_points<T, false, step, only>);
 }
 
 template <typename T>
-void orb_count(backend::Queue& queue, const OrbGround<T>& ground, int, int step) {
+void orb_count(backend::Queue& queue, const OrbView<T>& view, int, int step) {
     if (step == 0)
-        launch_count<T, 0>(queue, ground);
+        launch_count<T, 0>(queue, view);
     else if (step == 1)
-        launch_count<T, 1>(queue, ground);
+        launch_count<T, 1>(queue, view);
     else if (step == 2)
-        launch_count<T, 2>(queue, ground);
+        launch_count<T, 2>(queue, view);
     else
-        launch_count<T, 3>(queue, ground);
+        launch_count<T, 3>(queue, view);
     GRAFT_CUDA_LAUNCHED("count_points");
     ++queue.launches;
 }
 
 template <typename T>
-void orb_count_again(backend::Queue& queue, const OrbGround<T>& ground, int, int step) {
+void orb_count_again(backend::Queue& queue, const OrbView<T>& view, int, int step) {
     const auto blocks =
-        static_cast<unsigned>(std::min<int64_t>(ground.tiles.most, 8 * int64_t{queue.multiprocessors()}));
-    list_again<T><<<blocks, count_threads, 0, queue.stream()>>>(ground, step);
+        static_cast<unsigned>(std::min<int64_t>(view.tiles.most, 8 * int64_t{queue.multiprocessors()}));
+    list_again<T><<<blocks, count_threads, 0, queue.stream()>>>(view, step);
     GRAFT_CUDA_LAUNCHED("list_again");
     ++queue.launches;
 }

@@ -22,13 +22,13 @@ __device__ inline bool is_searching(const OrbNode& node) {
 
 /// Key of a list's point in the stage the node is in; false: not within its window.
 template <typename T>
-__device__ __forceinline__ bool key_of(const OrbGround<T>& ground, const OrbNode& node, T value,
+__device__ __forceinline__ bool key_of(const OrbView<T>& view, const OrbNode& node, T value,
                                        const uint32_t* place, uint64_t& key) {
     key = image_of(value);
     if (node.stage == SearchStage::ids) {
         if (key != node.image)
             return false;
-        key = id_image(ground, *place);
+        key = id_image(view, *place);
     }
     return key >= node.window_low && key <= node.window_high;
 }
@@ -142,12 +142,12 @@ inline size_t digit_bytes(int log2_bins, bool weighted) {
 
 /// A digit of cell number k of the level, from part `slice` of `share` of its list, to the cell's sums.
 template <typename T, bool weighted>
-__device__ void add_digit(const OrbGround<T>& ground, int32_t first, unsigned k, unsigned slice,
-                          unsigned share, unsigned long long* shared) {
-    const OrbNode& node = ground.node[first + static_cast<int32_t>(k)];
+__device__ void add_digit(const OrbView<T>& view, int32_t first, unsigned k, unsigned slice, unsigned share,
+                          unsigned long long* shared) {
+    const OrbNode& node = view.node[first + static_cast<int32_t>(k)];
     if (!is_searching(node))
         return;
-    const int bins = 1 << ground.log2_bins, shift = shift_of(node, ground.log2_bins);
+    const int bins = 1 << view.log2_bins, shift = shift_of(node, view.log2_bins);
     unsigned long long *low = shared, *high = shared + (weighted ? bins : 0);
     uint32_t* count = reinterpret_cast<uint32_t*>(high + (weighted ? bins : 0));
     __syncthreads(); // of the last one's use
@@ -157,53 +157,53 @@ __device__ void add_digit(const OrbGround<T>& ground, int32_t first, unsigned k,
             low[b] = high[b] = 0;
     }
     __syncthreads();
-    for_listed(ground.list_value + node.begin, static_cast<int64_t>(node.listed),
+    for_listed(view.list_value + node.begin, static_cast<int64_t>(node.listed),
                int64_t{slice} * select_threads + threadIdx.x, int64_t{share} * select_threads,
                [&](int64_t i, T value) {
                    uint64_t key;
-                   const uint32_t* place = ground.list_place + node.begin + i;
-                   if (!key_of(ground, node, value, place, key))
+                   const uint32_t* place = view.list_place + node.begin + i;
+                   if (!key_of(view, node, value, place, key))
                        return;
                    const uint64_t bin = (key - node.window_low) >> shift;
                    atomicAdd(&count[bin], 1u);
                    if (weighted) {
-                       const uint64_t w = ground.from.weight[*place];
+                       const uint64_t w = view.from.weight[*place];
                        atomicAdd(&low[bin], static_cast<unsigned long long>(w & 0xffffffffu));
                        atomicAdd(&high[bin], static_cast<unsigned long long>(w >> 32));
                    }
                });
     __syncthreads();
-    const int64_t at = int64_t{k} << ground.log2_bins;
+    const int64_t at = int64_t{k} << view.log2_bins;
     for (int b = threadIdx.x; b < bins; b += select_threads)
         if (count[b] != 0) {
-            atomicAdd(&ground.bins[at + b], count[b]);
+            atomicAdd(&view.bins[at + b], count[b]);
             if (weighted) {
-                atomicAdd(&ground.bins_low[at + b], low[b]);
-                atomicAdd(&ground.bins_high[at + b], high[b]);
+                atomicAdd(&view.bins_low[at + b], low[b]);
+                atomicAdd(&view.bins_high[at + b], high[b]);
             }
         }
 }
 
 /// The block's cell, number k of the level, goes on to the bin of its crossing point; its sums are zeroed.
 template <typename T, bool weighted>
-__device__ void narrow_listed(const OrbGround<T>& ground, int32_t first, unsigned k, int64_t points,
+__device__ void narrow_listed(const OrbView<T>& view, int32_t first, unsigned k, int64_t points,
                               typename DigitScan<select_threads>::TempStorage& scratch) {
-    OrbNode& node = ground.node[first + static_cast<int32_t>(k)];
+    OrbNode& node = view.node[first + static_cast<int32_t>(k)];
     if (!is_searching(node))
         return;
-    const int64_t at = int64_t{k} << ground.log2_bins;
+    const int64_t at = int64_t{k} << view.log2_bins;
     const auto sums_of = [&](int b) -> DigitSums {
-        const uint64_t count = ground.bins[at + b];
+        const uint64_t count = view.bins[at + b];
         if (!weighted)
             return {count, count, 0};
-        return {count, count != 0 ? ground.bins_low[at + b] : 0, count != 0 ? ground.bins_high[at + b] : 0};
+        return {count, count != 0 ? view.bins_low[at + b] : 0, count != 0 ? view.bins_high[at + b] : 0};
     };
-    narrow_node<select_threads>(node, ground.log2_bins, sums_of, scratch, ground.from.id == nullptr, points);
+    narrow_node<select_threads>(node, view.log2_bins, sums_of, scratch, view.from.id == nullptr, points);
     __syncthreads();
-    for (int b = threadIdx.x; b < 1 << ground.log2_bins; b += select_threads) {
-        ground.bins[at + b] = 0;
+    for (int b = threadIdx.x; b < 1 << view.log2_bins; b += select_threads) {
+        view.bins[at + b] = 0;
         if (weighted)
-            ground.bins_low[at + b] = ground.bins_high[at + b] = 0;
+            view.bins_low[at + b] = view.bins_high[at + b] = 0;
     }
 }
 

@@ -88,7 +88,7 @@ __device__ __noinline__ void list_now(OrbNode* cell, T* list_value, uint32_t* li
 }
 
 template <typename T>
-struct AgainShared {
+struct RecountShared {
     OrbCuts<T, most_bins> cuts;
     OrbBrackets<T> brackets;
     int side[most_nodes];
@@ -96,50 +96,50 @@ struct AgainShared {
 
 /// One tile again, for cell `only` of the step in its root, or for all (-1) whose brackets missed.
 template <typename T>
-__device__ void list_tile_again(const OrbGround<T>& ground, int step, int64_t tile, int only,
-                                AgainShared<T>& shared) {
-    const OrbTile here = OrbTile::of(ground, tile);
+__device__ void list_tile_again(const OrbView<T>& view, int step, int64_t tile, int only,
+                                RecountShared<T>& shared) {
+    const OrbTile here = OrbTile::of(view, tile);
     const int nodes = 1 << step, thread = threadIdx.x;
     bool missed = false;
     __syncthreads();
     if (thread < nodes) {
-        shared.brackets.load(ground.node, ground.parts, here.root, step, thread);
+        shared.brackets.load(view.node, view.parts, here.root, step, thread);
         const int32_t k = shared.brackets.cell[thread];
-        shared.side[thread] = k != 0 && (only < 0 || only == thread) ? ground.node[k].missed : 0;
+        shared.side[thread] = k != 0 && (only < 0 || only == thread) ? view.node[k].missed : 0;
         missed = shared.side[thread] != 0;
     }
     if (!__syncthreads_or(missed ? 1 : 0))
         return;
     if (thread >= 1 && thread < nodes)
-        shared.cuts.load(ground.node, ground.parts, here.root, thread);
+        shared.cuts.load(view.node, view.parts, here.root, thread);
     __syncthreads();
     for (int local = thread; local < here.count; local += count_threads) {
         const int64_t place = here.begin + local;
         int at = 1;
         for (int level = 0; level < step; ++level) {
             const OrbSplit<T>& cut = shared.cuts.at[at];
-            const T v = ground.from.c[cut.axis()][place], split = cut.split;
-            const bool right = v > split || (v == split && ground.from.id_of(place) >= shared.cuts.tie[at]);
+            const T v = view.from.c[cut.axis()][place], split = cut.split;
+            const bool right = v > split || (v == split && view.from.id_of(place) >= shared.cuts.tie[at]);
             at = 2 * at + (right ? 1 : 0);
         }
         const int node = at - nodes;
         if (shared.side[node] == 0)
             continue;
-        const T v = ground.from.c[shared.brackets.at[node].axis][place];
+        const T v = view.from.c[shared.brackets.at[node].axis][place];
         if (v < shared.brackets.at[node].low || v > shared.brackets.at[node].high)
             continue;
         const uint32_t peers = __match_any_sync(__activemask(), node);
         const int leader = __ffs(static_cast<int>(peers)) - 1, lane = thread % 32;
-        OrbNode& cell = ground.node[shared.brackets.cell[node]];
+        OrbNode& cell = view.node[shared.brackets.cell[node]];
         unsigned long long slot = 0;
         if (lane == leader)
             slot = atomicAdd(&cell.listed, static_cast<unsigned long long>(__popc(peers)));
         slot = __shfl_sync(peers, slot, leader) + __popc(peers & ((1u << lane) - 1));
-        ground.list_value[cell.begin + static_cast<int64_t>(slot)] = v;
-        ground.list_place[cell.begin + static_cast<int64_t>(slot)] = static_cast<uint32_t>(place);
-        if (step + 1 == ground.tiles.levels)
-            atomicSub(&ground.tiles.histogram[here.histogram +
-                                              (2 * node + (shared.side[node] > 0 ? 1 : 0)) * here.stride],
+        view.list_value[cell.begin + static_cast<int64_t>(slot)] = v;
+        view.list_place[cell.begin + static_cast<int64_t>(slot)] = static_cast<uint32_t>(place);
+        if (step + 1 == view.tiles.levels)
+            atomicSub(&view.tiles.histogram[here.histogram +
+                                            (2 * node + (shared.side[node] > 0 ? 1 : 0)) * here.stride],
                       1u);
     }
 }
@@ -147,25 +147,25 @@ __device__ void list_tile_again(const OrbGround<T>& ground, int step, int64_t ti
 /// Brackets that missed: the points on the cut's side of the first bracket go to the list, too. Few cells:
 /// the tiles of their roots, all in one row, in turn; many: all tiles.
 template <typename T>
-__global__ void __launch_bounds__(count_threads) list_again(OrbGround<T> ground, int step) {
+__global__ void __launch_bounds__(count_threads) list_again(OrbView<T> view, int step) {
     constexpr unsigned long long few = 256;
-    const unsigned long long missed = ground.misses[1];
-    if (missed == 0 || backend::stopped(ground.status))
+    const unsigned long long missed = view.misses[1];
+    if (missed == 0 || backend::stopped(view.status))
         return;
-    __shared__ AgainShared<T> shared;
-    const int64_t tiles = ground.tiles.first[ground.tiles.roots];
+    __shared__ RecountShared<T> shared;
+    const int64_t tiles = view.tiles.first[view.tiles.roots];
     if (missed > few) {
         for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x)
-            list_tile_again(ground, step, tile, -1, shared);
+            list_tile_again(view, step, tile, -1, shared);
         return;
     }
     int64_t before = 0; // tiles of the cells ahead
     for (unsigned long long m = 0; m < missed; ++m) {
-        const int32_t k = ground.missed_cell[m], r = (k >> step) - ground.tiles.first_cell;
-        const int64_t first = ground.tiles.first[r], end = ground.tiles.first[r + 1];
+        const int32_t k = view.missed_cell[m], r = (k >> step) - view.tiles.first_cell;
+        const int64_t first = view.tiles.first[r], end = view.tiles.first[r + 1];
         const int64_t turn = (blockIdx.x + gridDim.x - before % gridDim.x) % gridDim.x;
         for (int64_t tile = first + turn; tile < end; tile += gridDim.x)
-            list_tile_again(ground, step, tile, k & ((1 << step) - 1), shared);
+            list_tile_again(view, step, tile, k & ((1 << step) - 1), shared);
         before += end - first;
     }
 }

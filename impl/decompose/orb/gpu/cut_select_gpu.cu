@@ -16,11 +16,11 @@ constexpr int threads = select_threads;
 
 /// After the first pass: where the crossing point is. A bracket that missed it is moved to its side.
 template <typename T>
-__global__ void check_brackets(OrbGround<T> ground, int32_t first, int32_t end, bool weighted) {
+__global__ void check_brackets(OrbView<T> view, int32_t first, int32_t end, bool weighted) {
     const int32_t k = first + static_cast<int32_t>(blockIdx.x * threads + threadIdx.x);
-    if (k >= end || backend::stopped(ground.status))
+    if (k >= end || backend::stopped(view.status))
         return;
-    OrbNode& node = ground.node[k];
+    OrbNode& node = view.node[k];
     if (node.stage == SearchStage::idle)
         return;
     const int64_t below = static_cast<int64_t>(node.below.count), listed = static_cast<int64_t>(node.listed);
@@ -41,8 +41,8 @@ __global__ void check_brackets(OrbGround<T> ground, int32_t first, int32_t end, 
         node.high = INFINITY;
     }
     if (node.missed != 0) {
-        atomicAdd(&ground.misses[0], 1ull);
-        ground.missed_cell[atomicAdd(&ground.misses[1], 1ull)] = k;
+        atomicAdd(&view.misses[0], 1ull);
+        view.missed_cell[atomicAdd(&view.misses[1], 1ull)] = k;
     }
     const T least = static_cast<T>(node.cell.lower[node.axis]),
             most = static_cast<T>(node.cell.upper[node.axis]);
@@ -53,34 +53,33 @@ __global__ void check_brackets(OrbGround<T> ground, int32_t first, int32_t end, 
 
 /// The first digit of every cell: `share` blocks a cell, each takes its part of the list.
 template <typename T, bool weighted>
-__global__ void __launch_bounds__(threads) add_digits(OrbGround<T> ground, int32_t first, unsigned share) {
+__global__ void __launch_bounds__(threads) add_digits(OrbView<T> view, int32_t first, unsigned share) {
     extern __shared__ unsigned long long shared[];
-    if (!backend::stopped(ground.status))
-        add_digit<T, weighted>(ground, first, blockIdx.x / share, blockIdx.x % share, share, shared);
+    if (!backend::stopped(view.status))
+        add_digit<T, weighted>(view, first, blockIdx.x / share, blockIdx.x % share, share, shared);
 }
 
 /// One block a cell: the bin of the crossing point, from the digit's sums, which are zeroed for the next one.
 template <typename T, bool weighted>
-__global__ void __launch_bounds__(threads) narrow(OrbGround<T> ground, int32_t first, int64_t points) {
+__global__ void __launch_bounds__(threads) narrow(OrbView<T> view, int32_t first, int64_t points) {
     __shared__ typename DigitScan<threads>::TempStorage scratch;
-    if (!backend::stopped(ground.status))
-        narrow_listed<T, weighted>(ground, first, blockIdx.x, points, scratch);
+    if (!backend::stopped(view.status))
+        narrow_listed<T, weighted>(view, first, blockIdx.x, points, scratch);
 }
 
 /// What is left of a list after the first digit, when it is not too much, to where one block finishes it.
 template <typename T>
-__global__ void __launch_bounds__(threads)
-    keep_candidates(OrbGround<T> ground, int32_t first, unsigned share) {
+__global__ void __launch_bounds__(threads) keep_candidates(OrbView<T> view, int32_t first, unsigned share) {
     const int64_t k = blockIdx.x / share;
-    OrbNode& node = ground.node[first + k];
-    if (!is_searching(node) || node.inside_count > ground.kept_room || backend::stopped(ground.status))
+    OrbNode& node = view.node[first + k];
+    if (!is_searching(node) || node.inside_count > view.kept_room || backend::stopped(view.status))
         return;
-    T* values = ground.kept_value + k * ground.kept_room;
-    uint32_t* places = ground.kept_place + k * ground.kept_room;
+    T* values = view.kept_value + k * view.kept_room;
+    uint32_t* places = view.kept_place + k * view.kept_room;
     const bool by_image = node.stage == SearchStage::images;
     const uint64_t low = by_image ? node.window_low : node.image,
                    high = by_image ? node.window_high : node.image;
-    for_listed(ground.list_value + node.begin, static_cast<int64_t>(node.listed),
+    for_listed(view.list_value + node.begin, static_cast<int64_t>(node.listed),
                int64_t{blockIdx.x % share} * threads + threadIdx.x, int64_t{share} * threads,
                [&](int64_t i, T value) {
                    const uint64_t image = image_of(value);
@@ -88,28 +87,28 @@ __global__ void __launch_bounds__(threads)
                        return;
                    const unsigned long long at = append(&node.kept);
                    values[at] = value;
-                   places[at] = ground.list_place[node.begin + i];
+                   places[at] = view.list_place[node.begin + i];
                });
 }
 
 template <typename T, bool weighted>
-void select_level(backend::Queue& queue, const OrbGround<T>& ground, int level) {
-    const int32_t first = int32_t{1} << level, end = end_of_level(level, ground.parts);
+void select_level(backend::Queue& queue, const OrbView<T>& view, int level) {
+    const int32_t first = int32_t{1} << level, end = end_of_level(level, view.parts);
     const auto cells = static_cast<unsigned>(end - first);
-    const int64_t points = ground.tiles.most * tile_points; // at least
+    const int64_t points = view.tiles.most * tile_points; // at least
     const unsigned share = std::max(1u, 16u * static_cast<unsigned>(queue.multiprocessors()) / cells);
     const unsigned grid = share * cells;
     add_digits<T, weighted>
-        <<<grid, threads, digit_bytes(ground.log2_bins, weighted), queue.stream()>>>(ground, first, share);
+        <<<grid, threads, digit_bytes(view.log2_bins, weighted), queue.stream()>>>(view, first, share);
     GRAFT_CUDA_LAUNCHED("add_digits");
-    narrow<T, weighted><<<cells, threads, 0, queue.stream()>>>(ground, first, points);
+    narrow<T, weighted><<<cells, threads, 0, queue.stream()>>>(view, first, points);
     GRAFT_CUDA_LAUNCHED("narrow");
-    keep_candidates<T><<<grid, threads, 0, queue.stream()>>>(ground, first, share);
+    keep_candidates<T><<<grid, threads, 0, queue.stream()>>>(view, first, share);
     GRAFT_CUDA_LAUNCHED("keep_candidates");
     queue.launches += 3;
-    orb_finish(queue, ground, first, static_cast<int32_t>(cells), points);
+    orb_finish(queue, view, first, static_cast<int32_t>(cells), points);
     cut_cells<T, weighted>
-        <<<backend::blocks_for(cells, threads), threads, 0, queue.stream()>>>(ground, first, end);
+        <<<backend::blocks_for(cells, threads), threads, 0, queue.stream()>>>(view, first, end);
     GRAFT_CUDA_LAUNCHED("cut_cells");
     ++queue.launches;
 }
@@ -117,23 +116,23 @@ void select_level(backend::Queue& queue, const OrbGround<T>& ground, int level) 
 } // namespace
 
 template <typename T>
-void orb_check(backend::Queue& queue, const OrbGround<T>& ground, int level) {
-    const int32_t first = int32_t{1} << level, end = end_of_level(level, ground.parts);
+void orb_check(backend::Queue& queue, const OrbView<T>& view, int level) {
+    const int32_t first = int32_t{1} << level, end = end_of_level(level, view.parts);
     check_brackets<T><<<backend::blocks_for(end - first, threads), threads, 0, queue.stream()>>>(
-        ground, first, end, ground.from.weight != nullptr);
+        view, first, end, view.from.weight != nullptr);
     GRAFT_CUDA_LAUNCHED("check_brackets");
     ++queue.launches;
 }
 
 template <typename T>
-void orb_select(backend::Queue& queue, const OrbGround<T>& ground, int level) {
-    ground.from.weight != nullptr ? select_level<T, true>(queue, ground, level)
-                                  : select_level<T, false>(queue, ground, level);
+void orb_select(backend::Queue& queue, const OrbView<T>& view, int level) {
+    view.from.weight != nullptr ? select_level<T, true>(queue, view, level)
+                                : select_level<T, false>(queue, view, level);
 }
 
-template void orb_check<float>(backend::Queue&, const OrbGround<float>&, int);
-template void orb_check<double>(backend::Queue&, const OrbGround<double>&, int);
-template void orb_select<float>(backend::Queue&, const OrbGround<float>&, int);
-template void orb_select<double>(backend::Queue&, const OrbGround<double>&, int);
+template void orb_check<float>(backend::Queue&, const OrbView<float>&, int);
+template void orb_check<double>(backend::Queue&, const OrbView<double>&, int);
+template void orb_select<float>(backend::Queue&, const OrbView<float>&, int);
+template void orb_select<double>(backend::Queue&, const OrbView<double>&, int);
 
 } // namespace graft::decompose

@@ -36,10 +36,10 @@ struct OrbTile {
     int64_t histogram, stride; // of bin 0, and from bin to bin
 
     template <typename T>
-    __device__ static OrbTile of(const OrbGround<T>& ground, int64_t tile) {
-        const OrbTiles& tiles = ground.tiles;
+    __device__ static OrbTile of(const OrbView<T>& view, int64_t tile) {
+        const OrbTiles& tiles = view.tiles;
         const int32_t r = static_cast<int32_t>(tiles.table[tile]);
-        const OrbNode& node = ground.node[tiles.first_cell + r];
+        const OrbNode& node = view.node[tiles.first_cell + r];
         const int64_t local = tile - tiles.first[r];
         OrbTile here;
         here.root = tiles.first_cell + r;

@@ -45,11 +45,11 @@ struct DeviceOrb::Work {
     template <typename T>
     void prepare(backend::Queue& queue, const DeviceOrbPoints& points, const DeviceOrbOptions& options);
     template <typename T>
-    void round(backend::Queue& queue, OrbGround<T>& ground, const DeviceOrbOptions& options, int level,
+    void round(backend::Queue& queue, OrbView<T>& view, const DeviceOrbOptions& options, int level,
                int levels, int side);
     const uint64_t* fetch_words(backend::Queue& queue); // waits
     template <typename T>
-    OrbShelf<T> shelf(int side) {
+    OrbArrays<T> arrays(int side) {
         return {{reinterpret_cast<T*>(column[side][0].data()), reinterpret_cast<T*>(column[side][1].data()),
                  reinterpret_cast<T*>(column[side][2].data())},
                 index[side].data(),
@@ -71,7 +71,7 @@ struct DeviceOrb::Work {
     backend::PinnedBuffer<uint64_t> host_words;
     StepClock clock;
     int32_t parts = 0;
-    int side = 0, levels = 0, rounds = 0; // of the last run: which shelf has the answer
+    int side = 0, levels = 0, rounds = 0; // of the last run: which of the two arrays have the answer
     int64_t per_root = 0;
 };
 
@@ -128,16 +128,16 @@ void DeviceOrb::Work::prepare(backend::Queue&, const DeviceOrbPoints& points,
 }
 
 template <typename T>
-void DeviceOrb::Work::round(backend::Queue& queue, OrbGround<T>& ground, const DeviceOrbOptions& options,
+void DeviceOrb::Work::round(backend::Queue& queue, OrbView<T>& view, const DeviceOrbOptions& options,
                             int level, int count, int out_side) {
     const int64_t n_tiles = histogram.size() >> most_levels;
     const int32_t roots = static_cast<int32_t>(
         std::min<int64_t>(int64_t{1} << level, 2 * int64_t{parts} - (int64_t{1} << level)));
-    ground.tiles = {tile_first.data(), tile_table.data(), roots, int32_t{1} << level, count,
-                    n_tiles,           histogram.data()};
-    const OrbShelf<T> to = shelf<T>(out_side);
-    ground.list_value = to.c[0];
-    ground.list_place = to.index;
+    view.tiles = {tile_first.data(), tile_table.data(), roots, int32_t{1} << level, count,
+                  n_tiles,           histogram.data()};
+    const OrbArrays<T> to = arrays<T>(out_side);
+    view.list_value = to.c[0];
+    view.list_place = to.index;
     const int64_t per_root =
         std::max<int64_t>(
             256, std::min<int64_t>(int64_t{options.samples_per_cell} << (count - 1), most_samples / roots)) /
@@ -146,75 +146,75 @@ void DeviceOrb::Work::round(backend::Queue& queue, OrbGround<T>& ground, const D
     sample.resize(slots * static_cast<int64_t>(3 * sizeof(T) + 9));
     char* at = sample.data();
     for (int axis = 0; axis < 3; ++axis)
-        ground.samples.c[axis] = at, at += slots * static_cast<int64_t>(sizeof(T));
-    ground.samples.index = reinterpret_cast<uint32_t*>(at);
-    ground.samples.weight = ground.from.weight != nullptr ? ground.samples.index + slots : nullptr;
-    ground.samples.cell = reinterpret_cast<uint8_t*>(ground.samples.index + 2 * slots);
-    ground.samples.per_root = per_root;
+        view.samples.c[axis] = at, at += slots * static_cast<int64_t>(sizeof(T));
+    view.samples.index = reinterpret_cast<uint32_t*>(at);
+    view.samples.weight = view.from.weight != nullptr ? view.samples.index + slots : nullptr;
+    view.samples.cell = reinterpret_cast<uint8_t*>(view.samples.index + 2 * slots);
+    view.samples.per_root = per_root;
     const cudaStream_t stream = queue.stream();
     clock.mark(stream, StepClock::sample, -1);
-    orb_make_tiles(queue, ground);
-    orb_take_samples(queue, ground);
+    orb_make_tiles(queue, view);
+    orb_take_samples(queue, view);
     for (int step = 0; step < count; ++step) {
         clock.mark(stream, StepClock::bracket, level + step);
-        orb_bracket(queue, ground, level + step, step, options.samples_per_cell, options.bracket_sigmas);
+        orb_bracket(queue, view, level + step, step, options.samples_per_cell, options.bracket_sigmas);
         clock.mark(stream, StepClock::count, level + step);
-        orb_count(queue, ground, level + step, step);
-        orb_check(queue, ground, level + step);
-        orb_count_again(queue, ground, level + step, step);
+        orb_count(queue, view, level + step, step);
+        orb_check(queue, view, level + step);
+        orb_count_again(queue, view, level + step, step);
         clock.mark(stream, StepClock::select, level + step);
         const int64_t cells = end_of_level(level + step, parts) - (int64_t{1} << (level + step));
-        ground.kept_room =
+        view.kept_room =
             std::min<int64_t>(int64_t{1} << 16, kept.size() / static_cast<int64_t>(sizeof(T) + 4) / cells);
-        orb_select(queue, ground, level + step);
+        orb_select(queue, view, level + step);
     }
     clock.mark(stream, StepClock::move, -1);
-    orb_place_listed(queue, ground, level + count - 1, count - 1);
-    orb_move(queue, ground, to);
-    ground.from = {{to.c[0], to.c[1], to.c[2]},
-                   to.index,
-                   ground.from.weight != nullptr ? to.weight : nullptr,
-                   ground.from.id};
+    orb_place_listed(queue, view, level + count - 1, count - 1);
+    orb_move(queue, view, to);
+    view.from = {{to.c[0], to.c[1], to.c[2]},
+                 to.index,
+                 view.from.weight != nullptr ? to.weight : nullptr,
+                 view.from.id};
 }
 
 template <typename T>
 void DeviceOrb::Work::run(backend::Queue& queue, const DeviceOrbPoints& points,
                           const DeviceOrbOptions& options) {
     prepare<T>(queue, points, options);
-    OrbGround<T> ground{};
-    ground.node = node.data(), ground.parts = parts;
-    ground.dimension = options.dimension, ground.cap = options.cap;
-    ground.from = {
+    OrbView<T> view{};
+    view.node = node.data(), view.parts = parts;
+    view.dimension = options.dimension, view.cap = options.cap;
+    view.from = {
         {static_cast<const T*>(points.x), static_cast<const T*>(points.y), static_cast<const T*>(points.z)},
         nullptr,
         nullptr,
         points.id};
-    ground.bins = bins.data(), ground.bins_low = bins_low.data(), ground.bins_high = bins_high.data();
-    ground.log2_bins = bins.size() >> 11 >= 1 && (bins.size() >> 11) <= 8192 ? 11 : 8;
-    ground.misses = reinterpret_cast<unsigned long long*>(words.data() + 14);
-    ground.missed_cell = missed.data();
-    ground.kept_value = reinterpret_cast<T*>(kept.data());
-    ground.kept_place =
-        reinterpret_cast<uint32_t*>(ground.kept_value + kept.size() / static_cast<int64_t>(sizeof(T) + 4));
-    ground.status = queue.status();
+    view.bins = bins.data(), view.bins_low = bins_low.data(), view.bins_high = bins_high.data();
+    view.log2_bins = bins.size() >> 11 >= 1 && (bins.size() >> 11) <= 8192 ? 11 : 8;
+    view.misses = reinterpret_cast<unsigned long long*>(words.data() + 14);
+    view.missed_cell = missed.data();
+    view.kept_value = reinterpret_cast<T*>(kept.data());
+    view.kept_place =
+        reinterpret_cast<uint32_t*>(view.kept_value + kept.size() / static_cast<int64_t>(sizeof(T) + 4));
+    view.status = queue.status();
     const cudaStream_t stream = queue.stream();
     clock.mark(stream, StepClock::bounds, -1);
     GRAFT_CUDA(cudaMemsetAsync(words.data(), 0, static_cast<size_t>(words.size()) * 8, stream));
     GRAFT_CUDA(cudaMemsetAsync(node.data(), 0, static_cast<size_t>(node.size()) * sizeof(OrbNode), stream));
     GRAFT_CUDA(cudaMemsetAsync(bins.data(), 0, static_cast<size_t>(bins.size()) * 4, stream));
-    orb_bounds(queue, ground, points.n, words.data());
+    orb_bounds(queue, view, points.n, words.data());
     if (points.cost != nullptr) {
         GRAFT_CUDA(cudaMemsetAsync(bins_low.data(), 0, static_cast<size_t>(bins_low.size()) * 8, stream));
         GRAFT_CUDA(cudaMemsetAsync(bins_high.data(), 0, static_cast<size_t>(bins_high.size()) * 8, stream));
         orb_weights(queue, points.cost, points.n, options.mix, words.data() + 8, weight[1].data());
-        ground.from.weight = weight[1].data();
+        view.from.weight = weight[1].data();
     }
-    orb_open_root(queue, ground, points.n, words.data(),
+    orb_open_root(queue, view, points.n, words.data(),
                   points.cost != nullptr ? reinterpret_cast<unsigned long long*>(words.data() + 8) : nullptr);
     side = 0;
     for (int r = 0, level = 0; r < rounds; ++r) {
         const int count = (levels - level + rounds - r - 1) / (rounds - r);
-        round(queue, ground, options, level, count, side);
+        round(queue, view, options, level, count, side);
         level += count;
         if (r + 1 < rounds)
             side = 1 - side;
@@ -222,7 +222,7 @@ void DeviceOrb::Work::run(backend::Queue& queue, const DeviceOrbPoints& points,
     clock.mark(stream, StepClock::move, -1);
     if (rounds == 0 && points.n > 0) {
         for (int axis = 0; axis < options.dimension; ++axis)
-            GRAFT_CUDA(cudaMemcpyAsync(column[0][axis].data(), ground.from.c[axis],
+            GRAFT_CUDA(cudaMemcpyAsync(column[0][axis].data(), view.from.c[axis],
                                        static_cast<size_t>(points.n) * sizeof(T), cudaMemcpyDeviceToDevice,
                                        stream));
         write_indices<<<backend::blocks_for(points.n, 256), 256, 0, stream>>>(index[0].data(), points.n);

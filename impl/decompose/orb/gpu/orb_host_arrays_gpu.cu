@@ -4,7 +4,7 @@
 
 #include "backend/guard_gpu.cuh"
 #include "core/timer.hpp"
-#include "decompose/array_copies_gpu.cuh"
+#include "decompose/array_transfer_gpu.cuh"
 #include "decompose/orb/gpu/orb_gpu.cuh"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using backend::DeviceBuffer;
 
 struct HostOrb {
     explicit HostOrb(int device)
-        : memory(device), queue(memory, nullptr), copies(queue), orb(queue),
+        : memory(device), queue(memory, nullptr), transfer(queue), orb(queue),
           owner(memory, "owners"), x{DeviceBuffer<double>(memory, "points"),
                                      DeviceBuffer<double>(memory, "points"),
                                      DeviceBuffer<double>(memory, "points")},
@@ -28,7 +28,7 @@ struct HostOrb {
 
     backend::DeviceMemory memory;
     backend::Queue queue;
-    HostCopies copies;
+    HostTransfer transfer;
     DeviceOrb orb;
     DeviceBuffer<int32_t> owner;
     DeviceBuffer<double> x[3], cost;
@@ -42,7 +42,7 @@ const V* HostOrb::send(DeviceBuffer<V>& to, const V* from, int64_t n) {
     if (from == nullptr)
         return nullptr;
     to.resize(std::max<int64_t>(n, 1));
-    copies.send(to.data(), from, n * int64_t{sizeof(V)});
+    transfer.send(to.data(), from, n * int64_t{sizeof(V)});
     return to.data();
 }
 
@@ -64,7 +64,7 @@ void solve(HostOrb& host, DeviceOrbCall& call) {
     const Points& p = call.points;
     core::Timer timer;
     GRAFT_CUDA(cudaSetDevice(host.memory.device()));
-    host.copies.set_threads(call.threads);
+    host.transfer.set_threads(call.threads);
     DeviceOrbPoints points;
     points.n = p.n, points.fp64 = true;
     points.x = host.send(host.x[0], p.x, p.n), points.y = host.send(host.x[1], p.y, p.n);
@@ -81,10 +81,10 @@ void solve(HostOrb& host, DeviceOrbCall& call) {
     write_device_owners(host.queue, host.orb.index(), host.orb.part_offset(), call.parts, p.n,
                         host.owner.data());
     host.orb.check();
-    host.copies.fetch(call.owner, host.owner.data(), p.n * 4);
+    host.transfer.fetch(call.owner, host.owner.data(), p.n * 4);
     if (call.permutation != nullptr)
-        host.copies.fetch(call.permutation, host.orb.index(), p.n * 4);
-    host.copies.fetch(call.part_offset, host.orb.part_offset(), (int64_t{call.parts} + 1) * 8);
+        host.transfer.fetch(call.permutation, host.orb.index(), p.n * 4);
+    host.transfer.fetch(call.part_offset, host.orb.part_offset(), (int64_t{call.parts} + 1) * 8);
     host.orb.fetch_cells(host.cells);
     std::copy(host.cells.begin(), host.cells.end(), call.cells);
     const DeviceOrbTimes times = host.orb.times();

@@ -21,14 +21,14 @@ constexpr int move_threads = 256, move_items = tile_points / move_threads, move_
 /// Listed points of the last level of the round, counted in their tiles.
 /// `share` blocks a cell.
 template <typename T>
-__global__ void count_listed(OrbGround<T> ground, int32_t first, int step, unsigned share) {
+__global__ void count_listed(OrbView<T> view, int32_t first, int step, unsigned share) {
     const int32_t k = first + static_cast<int32_t>(blockIdx.x / share);
-    const OrbNode& node = ground.node[k];
-    if (backend::stopped(ground.status))
+    const OrbNode& node = view.node[k];
+    if (backend::stopped(view.status))
         return;
-    const OrbTiles& tiles = ground.tiles;
+    const OrbTiles& tiles = view.tiles;
     const int32_t r = (k >> step) - tiles.first_cell;
-    const int64_t begin = ground.node[k >> step].begin, stride = tiles.first[r + 1] - tiles.first[r];
+    const int64_t begin = view.node[k >> step].begin, stride = tiles.first[r + 1] - tiles.first[r];
     const int64_t bin = 2 * (k & ((1 << step) - 1));
     uint32_t* histogram =
         tiles.histogram + (static_cast<int64_t>(tiles.first[r]) << tiles.levels) + bin * stride;
@@ -36,9 +36,9 @@ __global__ void count_listed(OrbGround<T> ground, int32_t first, int step, unsig
     const int64_t listed = static_cast<int64_t>(node.listed);
     for (int64_t i = int64_t{blockIdx.x % share} * threads + threadIdx.x; i < listed;
          i += int64_t{share} * threads) {
-        const T v = ground.list_value[node.begin + i];
-        const int64_t place = ground.list_place[node.begin + i];
-        const bool right = v > split || (v == split && ground.from.id_of(place) >= node.cell.tie);
+        const T v = view.list_value[node.begin + i];
+        const int64_t place = view.list_place[node.begin + i];
+        const bool right = v > split || (v == split && view.from.id_of(place) >= node.cell.tie);
         atomicAdd(&histogram[(right ? stride : 0) + (place - begin) / tile_points], 1u);
     }
 }
@@ -185,8 +185,8 @@ constexpr int stage_bytes(bool weighted) {
 }
 
 template <bool whole, typename T, int levels, bool weighted>
-__device__ __forceinline__ void move_tile(const OrbGround<T>& ground, const OrbShelf<T>& to,
-                                          const OrbTile& here, MoveShared<T>& shared, uint64_t* stages) {
+__device__ __forceinline__ void move_tile(const OrbView<T>& view, const OrbArrays<T>& to, const OrbTile& here,
+                                          MoveShared<T>& shared, uint64_t* stages) {
     constexpr int bins = 1 << levels;
     uint64_t* weight_stage = stages;
     T* stage = reinterpret_cast<T*>(weight_stage + (weighted ? tile_points : 0));
@@ -200,33 +200,33 @@ __device__ __forceinline__ void move_tile(const OrbGround<T>& ground, const OrbS
     for (int axis = 0; axis < 3; ++axis)
 #pragma unroll
         for (int i = 0; i < move_items; ++i)
-            x[axis][i] = axis < ground.dimension && has_point<whole>(i, first, here.count)
-                             ? __ldcs(ground.from.c[axis] + place + i * 32)
+            x[axis][i] = axis < view.dimension && has_point<whole>(i, first, here.count)
+                             ? __ldcs(view.from.c[axis] + place + i * 32)
                              : T(0);
 #pragma unroll
     for (int i = 0; i < move_items; ++i)
-        index[i] = ground.from.index == nullptr             ? static_cast<uint32_t>(place + i * 32)
-                   : has_point<whole>(i, first, here.count) ? __ldcs(ground.from.index + place + i * 32)
+        index[i] = view.from.index == nullptr               ? static_cast<uint32_t>(place + i * 32)
+                   : has_point<whole>(i, first, here.count) ? __ldcs(view.from.index + place + i * 32)
                                                             : 0;
     if (thread >= 1 && thread < bins)
-        shared.cuts.load(ground.node, ground.parts, here.root, thread);
+        shared.cuts.load(view.node, view.parts, here.root, thread);
     if (thread < bins)
-        shared.destination[thread] = ground.tiles.histogram[here.histogram + thread * here.stride];
+        shared.destination[thread] = view.tiles.histogram[here.histogram + thread * here.stride];
     __syncthreads();
     uint16_t p[move_items];
-    const uint32_t bins_of_items = bins_of<whole, T, levels>(shared, ground.from, here, x, first);
+    const uint32_t bins_of_items = bins_of<whole, T, levels>(shared, view.from, here, x, first);
     rank<whole, T, levels>(shared, here, bins_of_items, first, p, where);
     put<whole>(index_stage, index, p, first, here.count);
 #pragma unroll
     for (int axis = 0; axis < 3; ++axis)
-        if (axis < ground.dimension)
+        if (axis < view.dimension)
             put<whole>(stage + axis * tile_points, x[axis], p, first, here.count);
     if constexpr (weighted) {
         uint64_t weight[move_items];
 #pragma unroll
         for (int i = 0; i < move_items; ++i)
             weight[i] =
-                has_point<whole>(i, first, here.count) ? __ldcs(ground.from.weight + place + i * 32) : 0;
+                has_point<whole>(i, first, here.count) ? __ldcs(view.from.weight + place + i * 32) : 0;
         put<whole>(weight_stage, weight, p, first, here.count);
     }
     __syncthreads();
@@ -238,7 +238,7 @@ __device__ __forceinline__ void move_tile(const OrbGround<T>& ground, const OrbS
     out<whole>(index_stage, to.index, destination, here.count);
 #pragma unroll
     for (int axis = 0; axis < 3; ++axis)
-        if (axis < ground.dimension)
+        if (axis < view.dimension)
             out<whole>(stage + axis * tile_points, to.c[axis], destination, here.count);
     if constexpr (weighted)
         out<whole>(weight_stage, to.weight, destination, here.count);
@@ -246,66 +246,66 @@ __device__ __forceinline__ void move_tile(const OrbGround<T>& ground, const OrbS
 
 template <typename T, int levels, bool weighted>
 __global__ void __launch_bounds__(move_threads, sizeof(T) == 4 ? 4 : 3)
-    move_points(const __grid_constant__ OrbGround<T> ground, const __grid_constant__ OrbShelf<T> to) {
+    move_points(const __grid_constant__ OrbView<T> view, const __grid_constant__ OrbArrays<T> to) {
     extern __shared__ uint64_t stages[];
     __shared__ MoveShared<T> shared;
-    if (int64_t{blockIdx.x} >= ground.tiles.first[ground.tiles.roots] || backend::stopped(ground.status))
+    if (int64_t{blockIdx.x} >= view.tiles.first[view.tiles.roots] || backend::stopped(view.status))
         return;
-    const OrbTile here = OrbTile::of(ground, blockIdx.x);
+    const OrbTile here = OrbTile::of(view, blockIdx.x);
     if (here.count == tile_points)
-        move_tile<true, T, levels, weighted>(ground, to, here, shared, stages);
+        move_tile<true, T, levels, weighted>(view, to, here, shared, stages);
     else
-        move_tile<false, T, levels, weighted>(ground, to, here, shared, stages);
+        move_tile<false, T, levels, weighted>(view, to, here, shared, stages);
 }
 
 template <typename T, int levels, bool weighted>
-void launch_move(backend::Queue& queue, const OrbGround<T>& ground, const OrbShelf<T>& to) {
+void launch_move(backend::Queue& queue, const OrbView<T>& view, const OrbArrays<T>& to) {
     constexpr int bytes = stage_bytes<T>(weighted);
     GRAFT_CUDA(cudaFuncSetAttribute(move_points<T, levels, weighted>,
                                     cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     move_points<T, levels, weighted>
-        <<<static_cast<unsigned>(ground.tiles.most), move_threads, bytes, queue.stream()>>>(ground, to);
+        <<<static_cast<unsigned>(view.tiles.most), move_threads, bytes, queue.stream()>>>(view, to);
     GRAFT_CUDA_LAUNCHED("move_points");
     ++queue.launches;
 }
 
 template <typename T, int levels>
-void launch_levels(backend::Queue& queue, const OrbGround<T>& ground, const OrbShelf<T>& to) {
-    ground.from.weight != nullptr ? launch_move<T, levels, true>(queue, ground, to)
-                                  : launch_move<T, levels, false>(queue, ground, to);
+void launch_levels(backend::Queue& queue, const OrbView<T>& view, const OrbArrays<T>& to) {
+    view.from.weight != nullptr ? launch_move<T, levels, true>(queue, view, to)
+                                : launch_move<T, levels, false>(queue, view, to);
 }
 
 } // namespace
 
 template <typename T>
-void orb_place_listed(backend::Queue& queue, const OrbGround<T>& ground, int level, int step) {
-    const int32_t first = int32_t{1} << level, end = end_of_level(level, ground.parts);
+void orb_place_listed(backend::Queue& queue, const OrbView<T>& view, int level, int step) {
+    const int32_t first = int32_t{1} << level, end = end_of_level(level, view.parts);
     const auto cells = static_cast<unsigned>(end - first);
     const unsigned share = std::max(1u, 16u * static_cast<unsigned>(queue.multiprocessors()) / cells);
-    count_listed<T><<<share * cells, threads, 0, queue.stream()>>>(ground, first, step, share);
+    count_listed<T><<<share * cells, threads, 0, queue.stream()>>>(view, first, step, share);
     GRAFT_CUDA_LAUNCHED("count_listed");
     ++queue.launches;
-    auto* histogram = reinterpret_cast<int32_t*>(ground.tiles.histogram);
-    backend::exclusive_sum(queue, histogram, histogram, ground.tiles.most << ground.tiles.levels);
+    auto* histogram = reinterpret_cast<int32_t*>(view.tiles.histogram);
+    backend::exclusive_sum(queue, histogram, histogram, view.tiles.most << view.tiles.levels);
 }
 
 template <typename T>
-void orb_move(backend::Queue& queue, const OrbGround<T>& ground, const OrbShelf<T>& to) {
-    switch (ground.tiles.levels) {
+void orb_move(backend::Queue& queue, const OrbView<T>& view, const OrbArrays<T>& to) {
+    switch (view.tiles.levels) {
     case 1:
-        return launch_levels<T, 1>(queue, ground, to);
+        return launch_levels<T, 1>(queue, view, to);
     case 2:
-        return launch_levels<T, 2>(queue, ground, to);
+        return launch_levels<T, 2>(queue, view, to);
     case 3:
-        return launch_levels<T, 3>(queue, ground, to);
+        return launch_levels<T, 3>(queue, view, to);
     default:
-        return launch_levels<T, 4>(queue, ground, to);
+        return launch_levels<T, 4>(queue, view, to);
     }
 }
 
-template void orb_place_listed<float>(backend::Queue&, const OrbGround<float>&, int, int);
-template void orb_place_listed<double>(backend::Queue&, const OrbGround<double>&, int, int);
-template void orb_move<float>(backend::Queue&, const OrbGround<float>&, const OrbShelf<float>&);
-template void orb_move<double>(backend::Queue&, const OrbGround<double>&, const OrbShelf<double>&);
+template void orb_place_listed<float>(backend::Queue&, const OrbView<float>&, int, int);
+template void orb_place_listed<double>(backend::Queue&, const OrbView<double>&, int, int);
+template void orb_move<float>(backend::Queue&, const OrbView<float>&, const OrbArrays<float>&);
+template void orb_move<double>(backend::Queue&, const OrbView<double>&, const OrbArrays<double>&);
 
 } // namespace graft::decompose

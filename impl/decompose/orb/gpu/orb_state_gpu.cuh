@@ -2,8 +2,8 @@
 // What the kernels of device ORB share: the node of the heap, where its search stands, and the columns of
 // points.
 //
-// Invariants: points of a node are one run [begin, begin + count) of the shelf once its round is over; within
-// a round the run is where they will be, and the list of the node's bracket stands there on the other shelf,
+// Invariants: points of a node are one run [begin, begin + count) of the arrays once its round is over; within
+// a round the run is where they will be, and the list of the node's bracket stands there in the other arrays,
 // so a list never lacks room. `split` decides: left are coordinates below it, and at it the ids below `tie`.
 #pragma once
 
@@ -26,7 +26,7 @@ constexpr unsigned long long too_many = ~0ull;
 enum class SearchStage : int32_t { idle = 0, images = 1, ids = 2, found = 3 };
 
 /// Sums that many threads add to.
-struct DeviceTally {
+struct AtomicSum {
     unsigned long long count, low, high; // weight = low + 2^32 high
     __device__ Wide weight() const { return static_cast<Wide>(low) + (static_cast<Wide>(high) << 32); }
 };
@@ -41,7 +41,7 @@ struct OrbNode {
     SearchStage stage;
     // The pass: points with low <= coordinate <= high are listed.
     double low, high;
-    DeviceTally below, band;
+    AtomicSum below, band;
     int32_t missed;            // 0: no; -1: the cut is below the first bracket, 1: above it
     unsigned long long listed; // length of the list
     // The selection: the crossing point's image (or id) is in the window.
@@ -70,7 +70,7 @@ struct OrbColumns {
 };
 
 template <typename T>
-struct OrbShelf {
+struct OrbArrays {
     T* c[3];
     uint32_t* index;
     uint64_t* weight;
@@ -97,14 +97,14 @@ constexpr uint8_t no_cell = 255;
 
 /// Everything a kernel may need, by value.
 template <typename T>
-struct OrbGround {
+struct OrbView {
     OrbNode* node; // heap
     int32_t parts;
     int dimension;
     int64_t cap;
     OrbColumns<T> from;
-    T* list_value;        // of the other shelf
-    uint32_t* list_place; // place of a listed point on this shelf
+    T* list_value;        // in the other arrays
+    uint32_t* list_place; // place of a listed point in these arrays
     OrbTiles tiles;
     OrbSamples samples;
     uint32_t* bins; // counts of the selection, bins_per_node each

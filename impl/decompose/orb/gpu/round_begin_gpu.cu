@@ -16,11 +16,11 @@ constexpr int threads = 256;
 /// box[axis], box[3 + axis]: largest ~image and largest image; zero before. A value that is no number stops;
 /// the first one's ~(index + 2^60 axis) goes to box[6].
 template <typename T>
-__global__ void find_box(OrbGround<T> ground, int64_t n, uint64_t* box) {
-    for (int axis = 0; axis < ground.dimension; ++axis) {
+__global__ void find_box(OrbView<T> view, int64_t n, uint64_t* box) {
+    for (int axis = 0; axis < view.dimension; ++axis) {
         T least = INFINITY, most = -INFINITY;
         bool finite = true;
-        const T* values = ground.from.c[axis];
+        const T* values = view.from.c[axis];
         const int64_t stride = int64_t{gridDim.x} * threads;
         const int64_t start = int64_t{blockIdx.x} * threads + threadIdx.x;
         const auto take = [&](T v) {
@@ -44,7 +44,7 @@ __global__ void find_box(OrbGround<T> ground, int64_t n, uint64_t* box) {
                 i += stride;
             atomicMax(reinterpret_cast<unsigned long long*>(box + 6),
                       ~(static_cast<unsigned long long>(i) | static_cast<unsigned long long>(axis) << 60));
-            backend::stop_with(ground.status, backend::bad_value);
+            backend::stop_with(view.status, backend::bad_value);
         }
         unsigned long long low = least <= most ? ~image_of(least) : 0,
                            high = least <= most ? image_of(most) : 0;
@@ -60,40 +60,39 @@ __global__ void find_box(OrbGround<T> ground, int64_t n, uint64_t* box) {
 }
 
 template <typename T>
-__global__ void open_root(OrbGround<T> ground, int64_t n, const uint64_t* box,
-                          const unsigned long long* weight) {
-    OrbNode& node = ground.node[1];
+__global__ void open_root(OrbView<T> view, int64_t n, const uint64_t* box, const unsigned long long* weight) {
+    OrbNode& node = view.node[1];
     node = {};
-    for (int axis = 0; axis < ground.dimension && n > 0; ++axis) {
+    for (int axis = 0; axis < view.dimension && n > 0; ++axis) {
         node.cell.lower[axis] = static_cast<double>(value_of<T>(~box[axis])) + 0.0;
         node.cell.upper[axis] = static_cast<double>(value_of<T>(box[3 + axis])) + 0.0;
     }
     node.cell.tie = lowest_id;
     node.cell.axis = -1;
-    node.cell.parts = ground.parts;
+    node.cell.parts = view.parts;
     node.count = n;
     node.weight = weight == nullptr ? static_cast<Wide>(n)
                                     : static_cast<Wide>(weight[0]) + (static_cast<Wide>(weight[1]) << 32);
-    if (ground.parts > 1) {
-        node.goal = CutGoal(n, node.weight, ground.parts, static_cast<int32_t>(leaves_left(ground.parts)),
-                            ground.cap);
-        node.axis = cut_axis(node.cell, ground.dimension);
+    if (view.parts > 1) {
+        node.goal =
+            CutGoal(n, node.weight, view.parts, static_cast<int32_t>(leaves_left(view.parts)), view.cap);
+        node.axis = cut_axis(node.cell, view.dimension);
         node.stage = n > 0 ? SearchStage::images : SearchStage::idle;
     }
 }
 
 /// One block: first tile of every root, by a scan.
 template <typename T>
-__global__ void first_tiles(OrbGround<T> ground, int32_t* first) {
+__global__ void first_tiles(OrbView<T> view, int32_t* first) {
     using Scan = cub::BlockScan<int32_t, 1024>;
     __shared__ typename Scan::TempStorage scratch;
-    const int32_t roots = ground.tiles.roots;
+    const int32_t roots = view.tiles.roots;
     int32_t before = 0;
     for (int32_t begin = 0; begin < roots; begin += 1024) {
         const int32_t r = begin + static_cast<int32_t>(threadIdx.x);
         int32_t tiles = 0, at = 0, all = 0;
         if (r < roots)
-            tiles = static_cast<int32_t>((ground.node[ground.tiles.first_cell + r].count + tile_points - 1) /
+            tiles = static_cast<int32_t>((view.node[view.tiles.first_cell + r].count + tile_points - 1) /
                                          tile_points);
         Scan(scratch).ExclusiveSum(tiles, at, all);
         if (r < roots)
@@ -106,12 +105,12 @@ __global__ void first_tiles(OrbGround<T> ground, int32_t* first) {
 }
 
 template <typename T>
-__global__ void fill_tiles(OrbGround<T> ground, uint32_t* table) {
-    const int32_t* first = ground.tiles.first;
+__global__ void fill_tiles(OrbView<T> view, uint32_t* table) {
+    const int32_t* first = view.tiles.first;
     const int64_t tile = int64_t{blockIdx.x} * threads + threadIdx.x;
-    if (tile >= first[ground.tiles.roots])
+    if (tile >= first[view.tiles.roots])
         return;
-    int32_t low = 0, high = ground.tiles.roots; // the last root with first <= tile; empty ones share theirs
+    int32_t low = 0, high = view.tiles.roots; // the last root with first <= tile; empty ones share theirs
     while (high - low > 1) {
         const int32_t middle = low + (high - low) / 2;
         (first[middle] <= tile ? low : high) = middle;
@@ -127,13 +126,13 @@ __device__ uint32_t hash(uint32_t a, uint32_t b) {
 
 /// Sample i of a root: a point of the i-th of equal stretches of its run, by chance.
 template <typename T>
-__global__ void take_samples(OrbGround<T> ground) {
-    const OrbSamples& samples = ground.samples;
+__global__ void take_samples(OrbView<T> view) {
+    const OrbSamples& samples = view.samples;
     const int64_t slot = int64_t{blockIdx.x} * threads + threadIdx.x;
     const int64_t r = slot / samples.per_root, i = slot % samples.per_root;
-    if (r >= ground.tiles.roots || backend::stopped(ground.status))
+    if (r >= view.tiles.roots || backend::stopped(view.status))
         return;
-    const OrbNode& node = ground.node[ground.tiles.first_cell + r];
+    const OrbNode& node = view.node[view.tiles.first_cell + r];
     samples.cell[slot] = i < node.count ? 0 : no_cell;
     if (i >= node.count)
         return;
@@ -141,15 +140,14 @@ __global__ void take_samples(OrbGround<T> ground) {
     if (node.count > samples.per_root) {
         const int64_t begin = i * node.count / samples.per_root,
                       end = (i + 1) * node.count / samples.per_root;
-        place =
-            node.begin + begin + hash(static_cast<uint32_t>(slot), ground.tiles.first_cell) % (end - begin);
+        place = node.begin + begin + hash(static_cast<uint32_t>(slot), view.tiles.first_cell) % (end - begin);
     }
-    for (int axis = 0; axis < ground.dimension; ++axis)
-        static_cast<T*>(samples.c[axis])[slot] = ground.from.c[axis][place];
-    samples.index[slot] = ground.from.index_of(place);
+    for (int axis = 0; axis < view.dimension; ++axis)
+        static_cast<T*>(samples.c[axis])[slot] = view.from.c[axis][place];
+    samples.index[slot] = view.from.index_of(place);
     if (samples.weight != nullptr)
         samples.weight[slot] =
-            static_cast<uint32_t>(min(ground.from.weight[place] >> 30, uint64_t{0xffffffff}));
+            static_cast<uint32_t>(min(view.from.weight[place] >> 30, uint64_t{0xffffffff}));
 }
 
 } // namespace
@@ -184,50 +182,50 @@ void orb_check_options(const DeviceOrbPoints& points, const DeviceOrbOptions& o)
 }
 
 template <typename T>
-void orb_bounds(backend::Queue& queue, const OrbGround<T>& ground, int64_t n, uint64_t* box) {
+void orb_bounds(backend::Queue& queue, const OrbView<T>& view, int64_t n, uint64_t* box) {
     GRAFT_CUDA(cudaMemsetAsync(box, 0, 8 * sizeof(uint64_t), queue.stream()));
     const auto blocks = static_cast<unsigned>(
         std::min<int64_t>(backend::blocks_for(n, 8 * threads), 8 * int64_t{queue.multiprocessors()}));
-    find_box<T><<<blocks, threads, 0, queue.stream()>>>(ground, n, box);
+    find_box<T><<<blocks, threads, 0, queue.stream()>>>(view, n, box);
     GRAFT_CUDA_LAUNCHED("find_box");
     ++queue.launches;
 }
 
 template <typename T>
-void orb_open_root(backend::Queue& queue, const OrbGround<T>& ground, int64_t n, const uint64_t* box,
+void orb_open_root(backend::Queue& queue, const OrbView<T>& view, int64_t n, const uint64_t* box,
                    const unsigned long long* weight) {
-    open_root<T><<<1, 1, 0, queue.stream()>>>(ground, n, box, weight);
+    open_root<T><<<1, 1, 0, queue.stream()>>>(view, n, box, weight);
     GRAFT_CUDA_LAUNCHED("open_root");
     ++queue.launches;
 }
 
 template <typename T>
-void orb_make_tiles(backend::Queue& queue, const OrbGround<T>& ground) {
-    first_tiles<T><<<1, 1024, 0, queue.stream()>>>(ground, const_cast<int32_t*>(ground.tiles.first));
+void orb_make_tiles(backend::Queue& queue, const OrbView<T>& view) {
+    first_tiles<T><<<1, 1024, 0, queue.stream()>>>(view, const_cast<int32_t*>(view.tiles.first));
     GRAFT_CUDA_LAUNCHED("first_tiles");
-    fill_tiles<T><<<backend::blocks_for(ground.tiles.most, threads), threads, 0, queue.stream()>>>(
-        ground, const_cast<uint32_t*>(ground.tiles.table));
+    fill_tiles<T><<<backend::blocks_for(view.tiles.most, threads), threads, 0, queue.stream()>>>(
+        view, const_cast<uint32_t*>(view.tiles.table));
     GRAFT_CUDA_LAUNCHED("fill_tiles");
-    GRAFT_CUDA(cudaMemsetAsync(ground.tiles.histogram, 0,
-                               static_cast<size_t>(ground.tiles.most << ground.tiles.levels) * 4,
+    GRAFT_CUDA(cudaMemsetAsync(view.tiles.histogram, 0,
+                               static_cast<size_t>(view.tiles.most << view.tiles.levels) * 4,
                                queue.stream()));
     queue.launches += 2;
 }
 
 template <typename T>
-void orb_take_samples(backend::Queue& queue, const OrbGround<T>& ground) {
-    const int64_t slots = ground.samples.per_root * ground.tiles.roots;
-    take_samples<T><<<backend::blocks_for(slots, threads), threads, 0, queue.stream()>>>(ground);
+void orb_take_samples(backend::Queue& queue, const OrbView<T>& view) {
+    const int64_t slots = view.samples.per_root * view.tiles.roots;
+    take_samples<T><<<backend::blocks_for(slots, threads), threads, 0, queue.stream()>>>(view);
     GRAFT_CUDA_LAUNCHED("take_samples");
     ++queue.launches;
 }
 
 #define GRAFT_ORB_BEGIN(T)                                                                                   \
-    template void orb_bounds<T>(backend::Queue&, const OrbGround<T>&, int64_t, uint64_t*);                   \
-    template void orb_open_root<T>(backend::Queue&, const OrbGround<T>&, int64_t, const uint64_t*,           \
+    template void orb_bounds<T>(backend::Queue&, const OrbView<T>&, int64_t, uint64_t*);                     \
+    template void orb_open_root<T>(backend::Queue&, const OrbView<T>&, int64_t, const uint64_t*,             \
                                    const unsigned long long*);                                               \
-    template void orb_make_tiles<T>(backend::Queue&, const OrbGround<T>&);                                   \
-    template void orb_take_samples<T>(backend::Queue&, const OrbGround<T>&);
+    template void orb_make_tiles<T>(backend::Queue&, const OrbView<T>&);                                     \
+    template void orb_take_samples<T>(backend::Queue&, const OrbView<T>&);
 GRAFT_ORB_BEGIN(float)
 GRAFT_ORB_BEGIN(double)
 #undef GRAFT_ORB_BEGIN

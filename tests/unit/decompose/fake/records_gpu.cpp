@@ -30,19 +30,19 @@ struct Engine {
     RecordsStart start{};
     std::vector<double> x[3]; // the host's arrays are read during start() only
     std::vector<int64_t> id;
-    Records shelf[2];
+    Records arrays[2];
     std::vector<int32_t> order;
     std::vector<Candidate> found;
 
     uint64_t weight_of(int side, int64_t i) const {
-        return start.weights.unit ? 1 : shelf[side].weight[static_cast<size_t>(i)];
+        return start.weights.unit ? 1 : arrays[side].weight[static_cast<size_t>(i)];
     }
     int64_t id_of(int32_t item) const {
         return id.empty() ? start.id_base + item : id[static_cast<size_t>(item)];
     }
     bool left(const RecordsCut& cut, int side, int64_t i) const {
-        const uint32_t key = shelf[side].key[cut.axis][static_cast<size_t>(i)];
-        const int32_t item = shelf[side].index[static_cast<size_t>(i)];
+        const uint32_t key = arrays[side].key[cut.axis][static_cast<size_t>(i)];
+        const int32_t item = arrays[side].index[static_cast<size_t>(i)];
         return key < cut.key ||
                (key == cut.key && is_left(cut.cut, x[cut.axis][static_cast<size_t>(item)], id_of(item)));
     }
@@ -82,21 +82,21 @@ int32_t start(void* records, const RecordsStart* start, DeviceError* error) {
         const auto n = static_cast<size_t>(start->points.n);
         const double* from[3] = {start->points.x, start->points.y, start->points.z};
         for (int side = 0; side < 2; ++side) {
-            e.shelf[side].index.assign(n, -1);
-            e.shelf[side].weight.assign(n, 0);
+            e.arrays[side].index.assign(n, -1);
+            e.arrays[side].weight.assign(n, 0);
             for (int axis = 0; axis < start->dimension; ++axis)
-                e.shelf[side].key[axis].assign(n, 0);
+                e.arrays[side].key[axis].assign(n, 0);
         }
         for (int axis = 0; axis < start->dimension; ++axis) {
             e.x[axis].assign(from[axis], from[axis] + n);
-            make_keys(from[axis], start->points.n, start->frame[axis], e.shelf[0].key[axis].data());
+            make_keys(from[axis], start->points.n, start->frame[axis], e.arrays[0].key[axis].data());
         }
         e.id.clear();
         if (start->points.id != nullptr)
             e.id.assign(start->points.id, start->points.id + n);
         for (size_t i = 0; i < n; ++i) {
-            e.shelf[0].index[i] = static_cast<int32_t>(i);
-            e.shelf[0].weight[i] = start->weights.unit ? 1 : start->weights.of(start->points.cost[i]);
+            e.arrays[0].index[i] = static_cast<int32_t>(i);
+            e.arrays[0].weight[i] = start->weights.unit ? 1 : start->weights.of(start->points.cost[i]);
         }
         e.order.assign(n, -1);
     });
@@ -113,7 +113,7 @@ int32_t sample(void* records, int32_t side, const RecordsCell* cells, int64_t co
                 if (i >= cell.room)
                     continue;
                 const int64_t at = cell.begin + (2 * i + 1) * cell.count / (2 * cell.room);
-                const uint32_t key = e.shelf[side].key[cell.axis][static_cast<size_t>(at)];
+                const uint32_t key = e.arrays[side].key[cell.axis][static_cast<size_t>(at)];
                 const float weight = cell.weigh != 0 ? static_cast<float>(e.weight_of(side, at)) : 1.0F;
                 if (key >= cell.first && key <= cell.last)
                     packed = uint64_t{key} << 32 | std::bit_cast<uint32_t>(weight * cell.stands_for);
@@ -125,7 +125,7 @@ int32_t sample(void* records, int32_t side, const RecordsCell* cells, int64_t co
 template <typename Body>
 void read(const Engine& e, int side, const RecordsCell& cell, Body&& body) {
     const bool listed = cell.listed >= 0;
-    const Records& from = e.shelf[listed ? 1 - side : side];
+    const Records& from = e.arrays[listed ? 1 - side : side];
     for (int64_t i = (listed ? cell.listed : cell.count) - 1; i >= 0; --i) {
         const auto at = static_cast<size_t>(cell.begin + i);
         const uint32_t key = from.key[cell.axis][at];
@@ -135,9 +135,9 @@ void read(const Engine& e, int side, const RecordsCell& cell, Body&& body) {
 }
 
 int32_t sweep(void* records, int32_t side, const RecordsCell* cells, int64_t count, int64_t counters,
-              Tally* out, DeviceError* error) {
+              RecordSum* out, DeviceError* error) {
     return answer(records, error, [&](Engine& e) {
-        std::fill_n(out, counters, Tally{});
+        std::fill_n(out, counters, RecordSum{});
         for (int64_t c = 0; c < count; ++c) {
             const RecordsCell& cell = cells[c];
             int64_t listed = 0;
@@ -151,8 +151,8 @@ int32_t sweep(void* records, int32_t side, const RecordsCell* cells, int64_t cou
                                                                           static_cast<uint32_t>(w >> 32));
                 if (cell.collect == 0)
                     return;
-                e.shelf[1 - side].key[cell.axis][static_cast<size_t>(cell.begin + listed)] = key;
-                e.shelf[1 - side].index[static_cast<size_t>(cell.begin + listed++)] =
+                e.arrays[1 - side].key[cell.axis][static_cast<size_t>(cell.begin + listed)] = key;
+                e.arrays[1 - side].index[static_cast<size_t>(cell.begin + listed++)] =
                     static_cast<int32_t>(place);
             });
         }
@@ -169,7 +169,7 @@ int32_t find_few(void* records, int32_t side, const RecordsCell* cells, int64_t 
             read(e, side, cell, [&](int64_t place, uint32_t key) {
                 if (key < cell.first || key > cell.last)
                     return;
-                const int32_t item = e.shelf[side].index[static_cast<size_t>(cell.begin + place)];
+                const int32_t item = e.arrays[side].index[static_cast<size_t>(cell.begin + place)];
                 e.found.push_back({ordered_image(e.x[cell.axis][static_cast<size_t>(item)]),
                                    ordered_id(e.id_of(item)), e.weight_of(side, cell.begin + place),
                                    cell.slot});
@@ -189,13 +189,13 @@ int32_t fetch_few(void* records, const RecordsCell*, int64_t, const int64_t*, Ca
 void move(Engine& e, int side, int64_t from, int64_t to, bool is_part) {
     const auto a = static_cast<size_t>(from), b = static_cast<size_t>(to);
     if (is_part) {
-        e.order[b] = e.shelf[side].index[a];
+        e.order[b] = e.arrays[side].index[a];
         return;
     }
     for (int axis = 0; axis < e.start.dimension; ++axis)
-        e.shelf[1 - side].key[axis][b] = e.shelf[side].key[axis][a];
-    e.shelf[1 - side].index[b] = e.shelf[side].index[a];
-    e.shelf[1 - side].weight[b] = e.shelf[side].weight[a];
+        e.arrays[1 - side].key[axis][b] = e.arrays[side].key[axis][a];
+    e.arrays[1 - side].index[b] = e.arrays[side].index[a];
+    e.arrays[1 - side].weight[b] = e.arrays[side].weight[a];
 }
 
 int32_t split(void* records, int32_t side, const RecordsCut* cuts, int64_t count, int64_t* left,

@@ -89,9 +89,9 @@ int32_t end(void* engine, DeviceReport* report, DeviceError* error) {
         const Report& done = e.solver->report();
         *report = {};
         report->pairs = done.pairs, report->cells = done.cells, report->far_cells = done.far_cells;
-        report->nodes = done.nodes, report->leaves = done.leaves, report->groups = done.groups;
+        report->tree.nodes = done.nodes, report->tree.leaves = done.leaves, report->tree.groups = done.groups;
         report->targets = done.targets;
-        report->leaf = e.sizes.leaf, report->group = e.sizes.group;
+        report->tree.leaf = e.sizes.leaf, report->tree.group = e.sizes.group;
         if (const int32_t buffer = control.buffers.back(); buffer > 0) {
             forces::FedReport& fed = report->fed;
             fed.buffer = buffer, fed.groups = done.groups;

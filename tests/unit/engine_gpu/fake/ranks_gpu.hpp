@@ -45,7 +45,7 @@ class Ranks {
     void tell(DeviceReport& report) {
         steps_.end_request();
         report.pairs = report_.pairs, report.cells = report_.cells;
-        report.nodes = report_.nodes, report.groups = report_.groups,
+        report.tree.nodes = report_.nodes, report.tree.groups = report_.groups,
         report.targets = computation_->report.groups;
     }
 

@@ -6,9 +6,9 @@
 
 namespace graft::near {
 
-class NearSide {
+class PlanBackend {
   public:
-    virtual ~NearSide() = default;
+    virtual ~PlanBackend() = default;
     /// Checked by the plan on the host; arrays on a device are checked here. Throws Error(value, memory,
     /// device), and argument for points that the kernel cannot take; the points stay as they were with value
     /// and argument.
@@ -23,8 +23,8 @@ class NearSide {
     virtual void report(NearReport& report) const = 0;
 };
 
-/// All of it must outlive the side.
-struct NearSideInput {
+/// All of it must outlive the backend.
+struct PlanBackendInput {
     core::Memory& memory;
     const Structure& structure;
     const Shape& shape;
@@ -32,10 +32,10 @@ struct NearSideInput {
     const NearOptions& options;
 };
 
-std::unique_ptr<NearSide> make_near_host(const NearSideInput& input);
+std::unique_ptr<PlanBackend> make_near_host(const PlanBackendInput& input);
 /// NULL where the host shall compute: backend cpu, or auto without a GPU, or with too little work for one.
 /// Throws Error(device) when a GPU is needed, by the backend or the arrays, and there is none.
-std::unique_ptr<NearSide> make_near_device(const NearSideInput& input, const NearPoints& points);
+std::unique_ptr<PlanBackend> make_near_device(const PlanBackendInput& input, const NearPoints& points);
 
 inline constexpr const char* near_axis_names[2][3] = {{"target x", "target y", "target z"},
                                                       {"source x", "source y", "source z"}};

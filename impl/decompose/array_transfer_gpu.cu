@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See array_copies_gpu.cuh.
-#include "decompose/array_copies_gpu.cuh"
+// See array_transfer_gpu.cuh.
+#include "decompose/array_transfer_gpu.cuh"
 
 #include "backend/host_copy.hpp"
 #include "particles/staging_gpu.cuh"
@@ -21,23 +21,23 @@ void start_copy(backend::Queue& queue, void* to, const void* from, int64_t bytes
 
 } // namespace
 
-HostCopies::HostCopies(backend::Queue& queue)
+HostTransfer::HostTransfer(backend::Queue& queue)
     : queue_(queue), piece_{backend::PinnedBuffer<char>(queue.memory(), "staging of ORB"),
                             backend::PinnedBuffer<char>(queue.memory(), "staging of ORB")} {
     for (cudaEvent_t& event : done_)
         GRAFT_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
 }
 
-HostCopies::~HostCopies() {
+HostTransfer::~HostTransfer() {
     for (cudaEvent_t event : done_)
         (void)cudaEventDestroy(event);
 }
 
-void HostCopies::copy(void* to, const void* from, int64_t bytes) {
+void HostTransfer::copy(void* to, const void* from, int64_t bytes) {
     backend::copy_by_threads(backend::Executor{host_, threads_}, to, from, bytes);
 }
 
-void HostCopies::send(void* to, const void* from, int64_t bytes) {
+void HostTransfer::send(void* to, const void* from, int64_t bytes) {
     if (bytes <= small_bytes || particles::is_page_locked(from, bytes))
         return start_copy(queue_, to, from, bytes, cudaMemcpyHostToDevice);
     for (int64_t at = 0; at < bytes; at += piece_bytes) {
@@ -54,7 +54,7 @@ void HostCopies::send(void* to, const void* from, int64_t bytes) {
     }
 }
 
-void HostCopies::fetch(void* to, const void* from, int64_t bytes) {
+void HostTransfer::fetch(void* to, const void* from, int64_t bytes) {
     if (bytes <= small_bytes || particles::is_page_locked(to, bytes)) {
         start_copy(queue_, to, from, bytes, cudaMemcpyDeviceToHost);
         return queue_.wait();

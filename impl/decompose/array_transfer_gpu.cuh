@@ -10,12 +10,12 @@
 
 namespace graft::decompose {
 
-class HostCopies {
+class HostTransfer {
   public:
-    explicit HostCopies(backend::Queue& queue);
-    ~HostCopies();
-    HostCopies(const HostCopies&) = delete;
-    HostCopies& operator=(const HostCopies&) = delete;
+    explicit HostTransfer(backend::Queue& queue);
+    ~HostTransfer();
+    HostTransfer(const HostTransfer&) = delete;
+    HostTransfer& operator=(const HostTransfer&) = delete;
 
     /// Threads of the host that copy.
     void set_threads(int threads) noexcept { threads_ = threads; }

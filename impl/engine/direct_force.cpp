@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All pairs, by kernels or by the reference.
-#include "engine/direct.hpp"
+#include "engine/direct_force.hpp"
 
+#include "forces/p2p/coarse_targets.hpp"
 #include "forces/p2p/gather.hpp"
 #include "forces/p2p/p2p.hpp"
-#include "forces/p2p/coarse_targets.hpp"
-#include "periodic/periodic.hpp"
 #include "forces/workspace.hpp"
+#include "periodic/periodic.hpp"
 #include "reference/direct_sum.hpp"
 
 #include <algorithm>
@@ -43,8 +43,8 @@ geometry::Box box_of_sources(const Sources& sources) {
 }
 
 /// The longest softening length of sources and targets.
-double longest_softening(const settings::Settings& settings, const Sources& sources, const lists::TargetSet& targets,
-                         const forces::PairVariant& variant) {
+double longest_softening(const settings::Settings& settings, const Sources& sources,
+                         const lists::TargetSet& targets, const forces::PairVariant& variant) {
     if (variant.softening == forces::Softening::none)
         return 0;
     if (!variant.per_particle)
@@ -103,8 +103,8 @@ void direct_image(const Pass& pass, const lists::Group& block, const geometry::V
     const periodic::PeriodicSum* periodic = pass.problem.periodic;
     const double nearest = nearest_length(pass.sources, box), reach = pass.box.furthest(box.lower);
     const forces::Frame frame = periodic != nullptr
-                                     ? periodic->frame<T>(box, nearest, reach)
-                                     : forces::make_frame<T>(box, nearest, reach, pass.softening);
+                                    ? periodic->frame<T>(box, nearest, reach)
+                                    : forces::make_frame<T>(box, nearest, reach, pass.softening);
     forces::Frame place = frame;
     for (int a = 0; a < 3; ++a)
         place.centre[a] -= shift[a];
@@ -116,7 +116,7 @@ void direct_image(const Pass& pass, const lists::Group& block, const geometry::V
         work.sources.append(pass.sources, first, std::min(source_block, pass.sources.count - first), frame,
                             pass.variant);
         forces::p2p(pass.variant, pass.settings.softening_length * frame.scale, work.sources.view(),
-                     work.targets.view(), forces::sum_chunk(pass.settings), work.targets.sums(), screening);
+                    work.targets.view(), forces::sum_chunk(pass.settings), work.targets.sums(), screening);
     }
     if (virial != nullptr)
         add_virial(pass, block, shift, frame.scale * frame.scale, work.targets.sums(), *virial);
@@ -140,8 +140,8 @@ bool needs_double(const Pass& pass, const lists::Group& block, const geometry::V
 
 /// direct_image() in T, or in double where the targets need it.
 template <typename T>
-void sum_image(const Pass& pass, const lists::Group& block, const geometry::Vec3& shift, bool add, double (*virial)[6],
-               forces::Workspace<T>& work, forces::Workspace<double>& full) {
+void sum_image(const Pass& pass, const lists::Group& block, const geometry::Vec3& shift, bool add,
+               double (*virial)[6], forces::Workspace<T>& work, forces::Workspace<double>& full) {
     if (sizeof(T) == sizeof(double) || needs_double(pass, block, shift))
         direct_image(pass, block, shift, add, virial, full);
     else
@@ -195,15 +195,16 @@ Sources own_sources(const particles::Problem& problem) {
             problem.n};
 }
 
-void set_direct_targets(const backend::Executor& executor, const settings::Settings& settings, const particles::Problem& problem,
-                        lists::TargetSet& targets) {
+void set_direct_targets(const backend::Executor& executor, const settings::Settings& settings,
+                        const particles::Problem& problem, lists::TargetSet& targets) {
     targets.set_points(executor, settings.dimension, problem.target_count(), problem.target_x(),
                        problem.target_y(), problem.target_z(), problem.target_length(), target_block);
 }
 
-void evaluate_direct(const backend::Executor& executor, const settings::Settings& settings, const particles::Problem& problem,
-                     const Sources& sources, bool with_potential, bool add, const lists::TargetSet& targets,
-                     forces::AllWorkspaces& workspaces, particles::RawField& field) {
+void evaluate_direct(const backend::Executor& executor, const settings::Settings& settings,
+                     const particles::Problem& problem, const Sources& sources, bool with_potential, bool add,
+                     const lists::TargetSet& targets, forces::AllWorkspaces& workspaces,
+                     particles::RawField& field) {
     core::Buffer<double>& image_virial = workspaces.image_virial;
     image_virial.resize(problem.periodic != nullptr ? 6 * targets.group_count() : 0);
     std::fill(image_virial.begin(), image_virial.end(), 0.0);
@@ -228,9 +229,9 @@ void evaluate_direct(const backend::Executor& executor, const settings::Settings
         field.image_virial[k % 6] += image_virial[k];
 }
 
-void evaluate_reference(const backend::Executor& executor, const settings::Settings& settings, const particles::Problem& problem,
-                        const Sources& sources, bool with_potential, bool add, particles::RawField& scratch,
-                        particles::RawField& field) {
+void evaluate_reference(const backend::Executor& executor, const settings::Settings& settings,
+                        const particles::Problem& problem, const Sources& sources, bool with_potential,
+                        bool add, particles::RawField& scratch, particles::RawField& field) {
     const reference::Points from{sources.count, sources.x, sources.y, sources.z, sources.softening};
     const reference::Points targets{problem.target_count(), problem.target_x(), problem.target_y(),
                                     problem.target_z(), problem.target_length()};

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Subjects of commits: at most LONGEST characters. usage: subjects.py MESSAGE_FILE, as git's hook commit-msg has it.
+
+As a rule of lint.py: of the commits after SINCE; older ones stay as they are. Where the history does not reach that far (a
+shallow clone, as CI has it): of the last commit. Without git, or outside of a clone: none.
+"""
+import subprocess
+import sys
+
+LONGEST = 72
+SINCE = "3bb24bb4701a697f9cb7849e057b185bf03b1104" # the last one before this rule
+
+
+def git(repository, *arguments):
+    """What git says, or None where it fails or is not there."""
+    try:
+        made = subprocess.run(["git", "-C", repository, *arguments], capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return made.stdout if made.returncode == 0 else None
+
+
+def wrong(subject):
+    return "" if len(subject) <= LONGEST else f"subject of {len(subject)} characters; expected at most {LONGEST}: {subject}"
+
+
+def check(repository, since=SINCE):
+    top = git(repository, "rev-parse", "--show-prefix")
+    if top is None or top.strip(): # no clone, or a folder in somebody else's
+        return
+    known = git(repository, "merge-base", "--is-ancestor", since, "HEAD") is not None
+    for line in (git(repository, "log", "--format=%h %s", *([f"{since}..HEAD"] if known else ["-1"])) or "").splitlines():
+        commit, _, subject = line.partition(" ")
+        if complaint := wrong(subject):
+            yield f"commit {commit}: {complaint}"
+
+
+def main(message):
+    with open(message, encoding="utf-8") as file:
+        lines = [line.rstrip("\n") for line in file if not line.startswith("#")]
+    complaint = wrong(next((line for line in lines if line.strip()), ""))
+    if complaint:
+        print(complaint)
+    return 1 if complaint else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit(__doc__)
+    sys.exit(main(sys.argv[1]))
