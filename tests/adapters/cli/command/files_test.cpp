@@ -120,6 +120,11 @@ TEST_F(Files, WhatIsNoFileIsRefusedAtOnce) {
     refused("run deck.yaml --restart", {"b.restart", pipe});
     write_deck("p.hdf5", "c");
     refused("run deck.yaml", {"c_energy.csv", folder});
+    write_deck("p.hdf5", "d");
+    ok("run deck.yaml --quiet");
+    std::filesystem::remove(path("d_energy.csv"));
+    ASSERT_EQ(mkfifo(path("d_energy.csv").c_str(), 0600), 0);
+    refused("run deck.yaml --restart", {"d_energy.csv", pipe});
     for (const char* name : {"./pipe", "./folder.csv"}) {
         refused("info", {name, "no regular file"}, std::string("GRAFT_LIBRARY=") + name);
     }
@@ -169,6 +174,50 @@ TEST_F(Files, NoSpaceIsSaidAndNothingStays) {
         "cd '" + folder_.string() + "' && '" GRAFT_COMMAND "' --help >/dev/full 2>err.txt";
     const int raw = std::system(full.c_str());
     EXPECT_EQ(WEXITSTATUS(raw), 1) << read("err.txt");
+}
+
+/// It grows line by line: what is whole stays, and a restart goes on with the lines of a run that never stopped.
+TEST_F(Files, NoSpaceForTheEnergyLogIsSaidAndARestartGoesOn) {
+    write_deck("p.hdf5", "a");
+    const std::string words = "run deck.yaml --quiet --set run.steps=1000 --set run.snapshot_every=100 --set method=direct";
+    refused(words, {"cannot write the energy log, no space", "a_energy.csv", "ulimit -f"}, "ulimit -f 120;");
+    const std::string cut = read("a_energy.csv");
+    EXPECT_GT(cut.size(), 50000u);
+    for (const char* rest : {"", "12"}) { // the last line, cut within its first number, is no line
+        write("a_energy.csv", cut.substr(0, cut.rfind('\n') + 1) + rest);
+        ok(words + " --restart");
+        ok(words + " --set run.output=b");
+        EXPECT_EQ(read("a_energy.csv"), read("b_energy.csv")) << "'" << rest << "'";
+        ok(words + " --set run.steps=500"); // a restart file within the log again
+    }
+}
+
+TEST_F(Files, AMachineFileIsWholeOrNotThere) {
+    if (!GRAFT_HAVE_STUDY) {
+        GTEST_SKIP() << "no studies in this build";
+    }
+    ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+    std::filesystem::create_directory(path("folder"));
+    refused("model calibrate --out pipe", {"pipe", "not a regular file", "found a pipe"});
+    refused("model calibrate --out folder", {"folder", "found a folder"});
+    write("machine.yaml", "old\n");
+    const std::size_t before = entries();
+    refused("model calibrate --backend cpu --threads 1 --repetitions 1 --out machine.yaml", {"no space", "machine.yaml"},
+            "ulimit -f 4;");
+    EXPECT_EQ(read("machine.yaml"), "old\n");
+    EXPECT_EQ(entries(), before);
+}
+
+/// The study library beside libgraft.
+TEST_F(Files, ALibraryOfStudiesThatIsAPipeIsRefused) {
+    if (!GRAFT_HAVE_STUDY) {
+        GTEST_SKIP() << "no studies in this build";
+    }
+    const char* library = std::getenv("GRAFT_LIBRARY");
+    ASSERT_NE(library, nullptr);
+    std::filesystem::create_symlink(library, path("libgraft.so.1"));
+    ASSERT_EQ(mkfifo(path("libgraft_study.so").c_str(), 0600), 0);
+    refused("model schema --library ./libgraft.so.1", {"no study library", "./libgraft_study.so", "not a regular file", "a pipe"});
 }
 
 TEST_F(Files, OneSeedIsTheSameBytes) {
