@@ -177,6 +177,9 @@ Solver::Solver(const Deck& deck, const Ranks& ranks) : Solver(deck) {
     if (!ranks.alone()) {
         engine_.require(engine_.api().context_set_communicator(context_, ranks.table()), "setting the ranks");
     }
+    if (ranks.first()) {
+        log_to_stderr();
+    }
 }
 
 Solver::~Solver() {
