@@ -93,6 +93,33 @@ TEST_F(Files, WhatIsNotKnownIsNamedBeforeItIsDropped) {
     EXPECT_NE(graft("run deck.yaml --quiet").err.find("halo: phi"), std::string::npos);
 }
 
+/// Attributes of the header, and lines of Graft's own metadata; before the output, which cannot be written here.
+TEST_F(Files, WhatAnHdf5FileLosesIsNamedBeforeItIsDropped) {
+    std::string hdf5 = read("p.hdf5");
+    for (const auto& [old, other] : {std::pair<std::string, std::string>{"HubbleParam", "SweetFactor"},
+                                     {"suggested_softening = ", "suggested_softening ~ "},
+                                     {"suggested_time_step = ", "suggested_time_step = x"}}) {
+        const std::size_t at = hdf5.find(old);
+        ASSERT_NE(at, std::string::npos) << old;
+        hdf5.replace(at, other.size(), other);
+    }
+    write("p.hdf5", hdf5);
+    const std::string named[] = {"Header/SweetFactor", "Graft/Metadata: suggested_softening ~ ",
+                                 "Graft/Metadata: suggested_time_step = x"};
+    const Outcome failed = graft("convert p.hdf5 no/such/folder.csv"), converted = graft("convert p.hdf5 q.csv --json");
+    EXPECT_EQ(failed.status, 1);
+    EXPECT_EQ(converted.status, 0) << converted.err;
+    write_deck("p.hdf5", "a");
+    const Outcome ran = graft("run deck.yaml --quiet");
+    for (const std::string& name : named) {
+        for (const std::string& text : {failed.err, converted.err, converted.out, ran.err}) {
+            EXPECT_NE(text.find(name), std::string::npos) << name << " not in: " << text;
+        }
+    }
+    ok("ic plummer --n 50 --seed 3 -o p.hdf5");
+    EXPECT_EQ(graft("convert p.hdf5 q.csv").err, "");
+}
+
 TEST_F(Files, WhatIsNoFileIsRefusedAtOnce) {
     const std::string deck = "softening: {kind: plummer, length: 0.1}\n";
     write("good.yaml", deck);
