@@ -102,6 +102,10 @@ Places places_of(const graft_context& context, bool device_arrays) {
     return {device_arrays, settings.backend, settings.device.device, {}, -1};
 }
 
+void require_threads(const graft_context& context) {
+    backend::require_threads(context.options.engine.threads);
+}
+
 backend::Executor executor_of(graft_context& context) {
     return {context.memory, backend::resolve_threads(context.solver.settings().threads)};
 }
