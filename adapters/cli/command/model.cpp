@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <span>
 
 namespace graft::cli {
@@ -87,8 +88,9 @@ int calibrate(const Words& words) {
         return 0;
     }
     const auto path = arguments.text("out");
+    std::optional<AtomicFile> file;
     if (path) {
-        require_regular_file(*path); // before the time is spent
+        file.emplace(*path); // what cannot be written is known before the time is spent
     }
     use_fresh_memory();
     const Engine engine(arguments.text("library").value_or(""));
@@ -100,7 +102,8 @@ int calibrate(const Words& words) {
         std::printf("%s%s", answer.c_str(), arguments.json() ? "\n" : "");
         return 0;
     }
-    write_file_atomically(*path, std::as_bytes(std::span(answer.data(), answer.size())));
+    file->write(std::as_bytes(std::span(answer.data(), answer.size())));
+    file->commit();
     std::printf("%s: written\n", path->c_str());
     return 0;
 }
