@@ -12,13 +12,17 @@ In Python:
     lammps_instance.command("run 100")
     print(attached.query("adapter.time_s.graft"))
 
-libgraft_lammps.so is the one in GRAFT_LAMMPS_LIBRARY, else beside this file or in the lib folder of the prefix that it
-is installed in, else wherever the dynamic linker finds it.
+libgraft_lammps.so is the one in GRAFT_LAMMPS_LIBRARY, else in the lib folder of the prefix that this file is installed in
+(PREFIX/share/graft/lammps), else where the dynamic linker looks; one that everybody can write to is refused unless it is named.
 """
 import ctypes
 import os
+import pathlib
+import stat
+import sysconfig
 
-HERE = os.path.dirname(os.path.abspath(__file__)) if "__file__" in globals() else os.getcwd()
+NAME = "libgraft_lammps.so"
+HERE = pathlib.Path(__file__).resolve().parent if "__file__" in globals() else None  # a deck's "here" block is no file
 KEPT = []  # a deck has no place for handles: what it attached lives as long as the process
 
 
@@ -26,20 +30,35 @@ class Error(RuntimeError):
     """What the adapter, Graft or LAMMPS says."""
 
 
-def _library_path():
+def _distrusted(path):
+    """Why nobody should open the file at `path` unasked; "" if there is no reason. As library.py of the package graft."""
+    real, folder = path.resolve(), path.parent.resolve()
+    nearest = (real, real.parent, folder)
+    for place in (*nearest, *real.parents, *folder.parents):
+        mode = place.stat().st_mode
+        if mode & stat.S_IWOTH and (place in nearest or not mode & stat.S_ISVTX):
+            return f"{place} can be written by everybody"
+    return ""
+
+
+def _library_path(here):
+    """Of a file in the folder `here`: no search but in the installation that it belongs to."""
     named = os.environ.get("GRAFT_LAMMPS_LIBRARY")
     if named:
         return named
-    prefix = os.path.join(HERE, "..", "..", "..")  # of share/graft/lammps
-    for folder in [HERE, *(os.path.join(prefix, name) for name in ("lib", "lib64"))]:
-        path = os.path.join(folder, "libgraft_lammps.so")
-        if os.path.exists(path):
-            return path
-    return "libgraft_lammps.so"
+    prefix = here.parents[2] if here is not None and here.parts[-3:] == ("share", "graft", "lammps") else None
+    multiarch = "lib/" + (sysconfig.get_config_var("MULTIARCH") or ".")
+    for path in (prefix / folder / NAME for folder in ("lib", "lib64", multiarch)) if prefix else ():
+        if path.exists():
+            reason = _distrusted(path)
+            if reason:
+                raise Error(f"{path}: {reason}; set GRAFT_LAMMPS_LIBRARY to a library that you trust")
+            return str(path)
+    return NAME
 
 
 def _load():
-    path = _library_path()
+    path = _library_path(HERE)
     try:
         library = ctypes.CDLL(path)
     except OSError as failure:

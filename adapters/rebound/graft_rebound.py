@@ -11,15 +11,21 @@
     sim.integrate(100)
 
 A thin layer over libgraft_rebound.so (graft_rebound.h has the whole contract): looked for in $GRAFT_REBOUND_LIBRARY, then in the
-lib folder of the prefix that this file is installed in, then where the dynamic linker looks. libgraft.so.1 itself: $GRAFT_LIBRARY,
+lib folder of the prefix that this file is installed in (PREFIX/share/graft/rebound), then where the dynamic linker looks; one that
+everybody can write to is refused unless it is named. libgraft.so.1 itself: $GRAFT_LIBRARY,
 else the installed one. What cannot be right is refused with a RuntimeError that says why.
 """
 import ctypes
-import glob
 import os
+import pathlib
+import stat
+import sysconfig
 import weakref
 
 import rebound
+
+NAME = "libgraft_rebound.so"
+HERE = pathlib.Path(__file__).resolve().parent
 
 
 class _Host(ctypes.Structure):
@@ -32,13 +38,36 @@ class Figures(ctypes.Structure):
     _fields_ = [("evaluations", ctypes.c_int64), ("time_s", ctypes.c_double), ("graft_time_s", ctypes.c_double)]
 
 
-def _load():
+def _distrusted(path):
+    """Why nobody should open the file at `path` unasked; "" if there is no reason. As library.py of the package graft."""
+    real, folder = path.resolve(), path.parent.resolve()
+    nearest = (real, real.parent, folder)
+    for place in (*nearest, *real.parents, *folder.parents):
+        mode = place.stat().st_mode
+        if mode & stat.S_IWOTH and (place in nearest or not mode & stat.S_ISVTX):
+            return f"{place} can be written by everybody"
+    return ""
+
+
+def _library_path(here):
+    """Of a file in the folder `here`: no search but in the installation that it belongs to."""
     named = os.environ.get("GRAFT_REBOUND_LIBRARY")
-    prefix = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
-    installed = glob.glob(os.path.join(prefix, "lib*", "**", "libgraft_rebound.so"), recursive=True)
-    tried = named or (installed + ["libgraft_rebound.so"])[0]
+    if named:
+        return named
+    prefix = here.parents[2] if here is not None and here.parts[-3:] == ("share", "graft", "rebound") else None
+    multiarch = "lib/" + (sysconfig.get_config_var("MULTIARCH") or ".")
+    for path in (prefix / folder / NAME for folder in ("lib", "lib64", multiarch)) if prefix else ():
+        if path.exists():
+            reason = _distrusted(path)
+            if reason:
+                raise RuntimeError(f"{path}: {reason}; set GRAFT_REBOUND_LIBRARY to a library that you trust")
+            return str(path)
+    return NAME
+
+
+def _load():
     try:
-        library = ctypes.CDLL(tried)
+        library = ctypes.CDLL(_library_path(HERE))
     except OSError as error:
         raise RuntimeError(f"Graft's adapter cannot be loaded ({error}); set GRAFT_REBOUND_LIBRARY=/path/to/libgraft_rebound.so, "
                            "or install Graft with REBOUND's headers at hand") from error

@@ -8,6 +8,7 @@
 #include "settings/accuracy_reach.hpp"
 #include "text_out.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -101,6 +102,10 @@ Places places_of(const graft_context& context, bool device_arrays) {
     return {device_arrays, settings.backend, settings.device.device, {}, -1};
 }
 
+void require_threads(const graft_context& context) {
+    backend::require_threads(context.options.engine.threads);
+}
+
 backend::Executor executor_of(graft_context& context) {
     return {context.memory, backend::resolve_threads(context.solver.settings().threads)};
 }
@@ -132,12 +137,11 @@ static void follow_log_key(graft_context& context) {
 }
 
 /// Where mac.accuracy is known not to hold, the log says so before anything is computed: what has not been told.
-static void tell_accuracy(const core::Log& log, const settings::AccuracyDoubt& doubt,
-                          const settings::AccuracyDoubt& told = {}) {
-    if (!doubt.warning.empty() && doubt.warning != told.warning)
-        log.write(core::LogLevel::warning, doubt.warning);
-    if (!doubt.caution.empty() && doubt.caution != told.caution)
-        log.write(core::LogLevel::info, doubt.caution);
+static void tell_accuracy(const core::Log& log, const std::vector<std::string>& doubts,
+                          const std::vector<std::string>& told = {}) {
+    for (const std::string& doubt : doubts)
+        if (std::find(told.begin(), told.end(), doubt) == told.end())
+            log.write(core::LogLevel::warning, doubt);
 }
 
 int32_t context_change(graft_context* context, const std::function<void(Options&)>& change) noexcept {
@@ -152,8 +156,8 @@ int32_t context_change(graft_context* context, const std::function<void(Options&
         near.machine = context->near_plans.defaults().machine;
         settings::Settings next = context->solver.settings();
         take_live_keys(changed, next);
-        const settings::AccuracyDoubt told = settings::accuracy_doubt(context->solver.settings()),
-                                      doubt = settings::accuracy_doubt(next);
+        const std::vector<std::string> told = settings::accuracy_doubts(context->solver.settings()),
+                                       doubts = settings::accuracy_doubts(next);
         if (changed.asked.deadline_s != context->options.asked.deadline_s)
             context->ranks->set_deadline(changed.asked.deadline_s);
         context->solver.settings() = next;
@@ -161,7 +165,7 @@ int32_t context_change(graft_context* context, const std::function<void(Options&
         context->options_fingerprint = shared_fingerprint(changed);
         context->options = std::move(changed);
         follow_log_key(*context);
-        tell_accuracy(context->solver.log(), doubt, told);
+        tell_accuracy(context->solver.log(), doubts, told);
     });
 }
 
@@ -207,7 +211,7 @@ int32_t context_set_log(graft_context* context, graft_log_function function, voi
         context->log_level_by_key = level == 0;
         context->solver.log() = {function, user, static_cast<core::LogLevel>(level)};
         follow_log_key(*context);
-        tell_accuracy(context->solver.log(), settings::accuracy_doubt(context->solver.settings()));
+        tell_accuracy(context->solver.log(), settings::accuracy_doubts(context->solver.settings()));
     });
 }
 

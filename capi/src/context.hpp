@@ -81,6 +81,9 @@ class Use {
 /// What a call on this context may be given: device arrays, where the call works on them.
 Places places_of(const graft_context& context, bool device_arrays);
 
+/// Throws Error(argument) for threads that cannot be had: OpenMP's number may have changed since the context was made.
+void require_threads(const graft_context& context);
+
 /// The threads of the context's options, its memory.
 backend::Executor executor_of(graft_context& context);
 
@@ -88,7 +91,7 @@ backend::Executor executor_of(graft_context& context);
 int32_t device_of_domains(graft_context& context);
 
 /// Collective. Throws on all ranks unless they are in the same entry (call_order) with the same options, box
-/// and units (argument), and as much in flight as the entry expects. One reduction of 32 bytes.
+/// and units (argument), threads that each can have, and as much in flight as the entry expects. One reduction of 32 bytes.
 void require_same_call(graft_context& context, const char* entry, Flight flight);
 
 /// One collective entry, by name: body(ranks) ends with the same status on all ranks. Only a NULL context and
@@ -102,6 +105,7 @@ int32_t collective(graft_context* context, const char* entry, Body&& body,
         comm::Communicator& ranks = *context->ranks;
         if (ranks.alone()) {
             require_flight(*context, flight, entry);
+            require_threads(*context);
             body(ranks);
             return;
         }

@@ -327,6 +327,7 @@ int32_t near_field_create(graft_context* context, const graft_near_field* descri
                           graft_near_plan** plan) noexcept {
     return guard_on(context, [&] {
         const Use use(context);
+        require_threads(*context);
         if (plan == nullptr)
             fail(Status::argument, "plan is NULL; expected where to put the new plan");
         Description d;
@@ -340,6 +341,7 @@ int32_t near_field_update(graft_context* context, graft_near_plan* plan,
                           const graft_near_field* description) noexcept {
     return guard_on(context, [&] {
         const Use use(context);
+        require_threads(*context);
         near::NearPlan& p = context->near_plans.use(plan);
         near::NearPoints points;
         read_points(read_struct(description, "near_field"), p.sums().dimension, *context, &p, points);
@@ -351,6 +353,7 @@ int32_t near_field_execute(graft_context* context, graft_near_plan* plan,
                            const graft_near_sums* sums) noexcept {
     return guard_on(context, [&] {
         const Use use(context);
+        require_threads(*context);
         near::NearPlan& p = context->near_plans.use(plan);
         p.begin(read_near_sums(*context, p, sums), context->stream);
         p.end();
@@ -361,6 +364,7 @@ int32_t near_field_begin(graft_context* context, graft_near_plan* plan,
                          const graft_near_sums* sums) noexcept {
     return guard_on(context, [&] {
         const Use use(context);
+        require_threads(*context);
         near::NearPlan& p = context->near_plans.use(plan);
         p.begin(read_near_sums(*context, p, sums), context->stream);
     });

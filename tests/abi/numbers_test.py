@@ -9,6 +9,7 @@ fortran   the generated module has each constant of types.h and comm.h with its 
 names     no adapter, example or page names a constant of ours that the headers do not have
 cxx       the C++ headers take numbers from the C header: no enumerator of theirs has one of its own
 decks     the words of decks and the sets of numbers have the same members, in the same spelling
+accuracy  what mac.accuracy means is the same text in the reference of decks, in the C header and in README.md
 """
 import ctypes
 import json
@@ -72,7 +73,8 @@ def cxx(repository):
                             for one in body.split(",") if one.strip() and "GRAFT_" not in one)
 
 
-def decks(theirs, library):
+def explained(theirs, library):
+    """Every key of the reference of decks."""
     sink_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(ctypes.c_char), ctypes.c_int64)
     table, parts = ctypes.CDLL(library), []
     table.graft_get_api.restype = ctypes.POINTER(ctypes.c_void_p)
@@ -80,19 +82,35 @@ def decks(theirs, library):
     explain = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, sink_type, ctypes.c_void_p)(entries[3 + EXPLAIN])
     sink = sink_type(lambda _, text, size: parts.append(ctypes.string_at(text, size)))
     if explain(theirs["GRAFT_EXPLAIN_JSON"], sink, None) != 0:
-        yield "options_explain failed"
-        return
-    allowed = {key["key"]: key["allowed"] for key in json.loads(b"".join(parts))}
+        raise RuntimeError("options_explain failed")
+    return {key["key"]: key for key in json.loads(b"".join(parts))}
+
+
+def decks(theirs, keys):
     for key, prefix in WORDS.items():
-        words = set(re.findall(r"[\w-]+", allowed[key].split(":")[-1])) - {"auto", "one", "of"}
+        words = set(re.findall(r"[\w-]+", keys[key]["allowed"].split(":")[-1])) - {"auto", "one", "of"}
         ours = {name.removeprefix(prefix).lower() for name in theirs if name.startswith(prefix)}
         if words != ours:
             yield f"key {key} takes {sorted(words)}; the numbers {prefix}* are {sorted(ours)}"
 
 
+def accuracy(repository, keys):
+    def definition(text):
+        found = re.search(r"what each node may.*?of each other", re.sub(r"[\s*]+", " ", text))
+        return found.group() if found else "not there"
+    meaning = definition(keys["mac.accuracy"]["meaning"])
+    if meaning == "not there":
+        yield "the reference of decks does not say what mac.accuracy is in the words that are looked for"
+    for place in ("capi/include/graft/api.h", "README.md"):
+        if (found := definition(read(repository, place))) != meaning:
+            yield f"{place}: mac.accuracy: {found}; the reference of decks has: {meaning}"
+
+
 def main(repository, library):
     theirs = constants(repository)
-    wrong = [*zero(theirs), *fortran(repository, theirs), *names(repository, theirs), *cxx(repository), *decks(theirs, library)]
+    keys = explained(theirs, library)
+    wrong = [*zero(theirs), *fortran(repository, theirs), *names(repository, theirs), *cxx(repository), *decks(theirs, keys),
+             *accuracy(repository, keys)]
     for line in wrong:
         print(line)
     return 1 if wrong or len(theirs) < 60 else 0

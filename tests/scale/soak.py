@@ -68,10 +68,14 @@ class Campaign:
 
 
 def done_before(path, seed):
+    """The first case that the log does not have. A last line that is not whole, as a kill leaves it, is taken off."""
     if not path or not os.path.exists(path):
         return 0
-    with open(path, encoding="utf-8") as log:
-        done = [json.loads(line)["case"] for line in log if line.startswith(f'{{"seed": {seed},')]
+    with open(path, "r+b") as log:
+        text = log.read()
+        text = text[:text.rfind(b"\n") + 1]
+        log.truncate(len(text))
+    done = [json.loads(line)["case"] for line in text.decode().splitlines() if line.startswith(f'{{"seed": {seed},')]
     return max(done, default=-1) + 1
 
 

@@ -6,6 +6,8 @@
 #include "command/engine.hpp"
 
 #include <cstdio>
+#include <utility>
+#include <vector>
 
 namespace graft::cli {
 
@@ -57,9 +59,15 @@ std::string yaml_of(const Arguments& arguments) {
     yaml += "warm_up: " + arguments.required("warm-up") + "\n";
     yaml += "targets: " + (arguments.has("check") ? arguments.required("targets") : "0") + "\n";
     yaml += std::string("potential: ") + (arguments.has("potential") ? "true" : "false") + "\n";
+    return yaml;
+}
+
+/// What deck keys are set to.
+std::vector<std::pair<std::string, std::string>> keys_of(const Arguments& arguments) {
+    std::vector<std::pair<std::string, std::string>> keys;
     for (const EngineSetting& setting : engine_settings()) {
         if (const auto value = arguments.text(setting.name)) {
-            yaml += std::string(setting.key) + ": " + *value + "\n";
+            keys.emplace_back(setting.key, *value);
         }
     }
     for (const std::string& pair : arguments.texts("set")) {
@@ -67,9 +75,9 @@ std::string yaml_of(const Arguments& arguments) {
         if (equals == std::string::npos) {
             arguments.fail("--set needs a key and a value", "key=value", in_quotes(pair));
         }
-        yaml += pair.substr(0, equals) + ": " + pair.substr(equals + 1) + "\n";
+        keys.emplace_back(pair.substr(0, equals), pair.substr(equals + 1));
     }
-    return yaml;
+    return keys;
 }
 
 } // namespace
@@ -80,7 +88,14 @@ int bench_force_command(const Words& words) {
         return 0;
     }
     const Engine engine(arguments.text("library").value_or(""));
-    std::printf("%s\n", engine.run_study("force", yaml_of(arguments)).c_str());
+    std::string yaml = yaml_of(arguments);
+    Deck deck(engine);
+    for (const auto& [key, value] : keys_of(arguments)) {
+        yaml += key + ": " + value + "\n";
+        deck.set(key, value);
+    }
+    Solver(deck).log_to_stderr(); // a study has no log: what there is to warn of is known before it
+    std::printf("%s\n", engine.run_study("force", yaml).c_str());
     return 0;
 }
 

@@ -27,7 +27,7 @@ Arguments declare() {
     Arguments arguments(
         "convert", "IN OUT [options]",
         "Reads a snapshot (its content tells the format) and writes it in the format of OUT's\n"
-        "extension. What the new format cannot keep is told on stderr.");
+        "extension. What the new format cannot keep is told on stderr before anything is written.");
     arguments.positional("in")
         .positional("out")
         .value("from", "FORMAT", "format of IN, when its content does not tell it")
@@ -96,14 +96,23 @@ void require_output_apart(const Arguments& arguments, const std::string& in, con
     }
 }
 
+/// What will be missing, on stderr; `format` none: a picture.
+std::vector<std::string> name_losses(const Snapshot& snapshot, std::optional<Format> format) {
+    std::vector<std::string> lost = format ? losses(snapshot, *format) : std::vector<std::string>();
+    for (const std::string& name : snapshot.left_out) {
+        lost.push_back(name + " is not known here and is left out");
+    }
+    for (const std::string& loss : lost) {
+        std::fprintf(stderr, "graft convert: %s\n", loss.c_str());
+    }
+    return lost;
+}
+
 void report(const Arguments& arguments, const std::string& in, const std::string& out, std::size_t n,
             const std::vector<std::string>& losses) {
     JsonArray lost;
     for (const std::string& loss : losses) {
         lost.add(json_string(loss));
-        if (!arguments.json()) {
-            std::fprintf(stderr, "graft convert: %s\n", loss.c_str());
-        }
     }
     if (arguments.json()) {
         const JsonObject answer = JsonObject().add("in", in).add("out", out).add("n", n).add("lost", lost);
@@ -126,18 +135,15 @@ int convert_command(const Words& words) {
     const auto from = arguments.text("from");
     const Snapshot snapshot =
         read_snapshot_file(in, from ? std::optional(parse_format(*from)) : std::nullopt);
-    std::vector<std::string> losses;
-    losses.reserve(snapshot.left_out.size());
-    for (const std::string& name : snapshot.left_out) {
-        losses.push_back(name + " is not known here and is left out");
-    }
-    if (is_picture(arguments, out)) {
-        write_picture(arguments, snapshot, in, out);
+    const std::optional<Format> format =
+        is_picture(arguments, out) ? std::nullopt : output_format(arguments, out);
+    const std::vector<std::string> lost = name_losses(snapshot, format);
+    if (format) {
+        write_snapshot_file(snapshot, out, format);
     } else {
-        const auto more = write_snapshot_file(snapshot, out, output_format(arguments, out));
-        losses.insert(losses.end(), more.begin(), more.end());
+        write_picture(arguments, snapshot, in, out);
     }
-    report(arguments, in, out, snapshot.size(), losses);
+    report(arguments, in, out, snapshot.size(), lost);
     return 0;
 }
 

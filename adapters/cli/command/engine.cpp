@@ -3,6 +3,7 @@
 
 #include "command/arrays.hpp"
 #include "snapshot/error.hpp"
+#include "snapshot/file_io.hpp"
 
 #include <graft/graft_loader.h>
 #include <study_library.h>
@@ -45,6 +46,12 @@ graft_study_run_function open_study(const std::string& engine) {
     const std::string name = "libgraft_study.so", beside = engine.substr(0, engine.rfind('/') + 1) + name;
     std::string tried;
     for (const std::string& place : {beside, name}) {
+        try {
+            require_regular_file(place); // the dynamic linker would wait for a pipe
+        } catch (const Error& error) {
+            tried += (tried.empty() ? "" : "; ") + std::string(error.what());
+            continue;
+        }
         void* library = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         void* function = library != nullptr ? dlsym(library, "graft_study_run") : nullptr;
         if (function != nullptr) {
@@ -169,6 +176,9 @@ Solver::Solver(const Deck& deck, const Ranks& ranks) : Solver(deck) {
     rank_ = ranks.rank();
     if (!ranks.alone()) {
         engine_.require(engine_.api().context_set_communicator(context_, ranks.table()), "setting the ranks");
+    }
+    if (ranks.first()) {
+        log_to_stderr();
     }
 }
 

@@ -86,7 +86,9 @@ struct Parts {
 /// particles, virial and energy are those of all.
 class Solver {
   public:
+    /// Alone, and without a log.
     explicit Solver(const Deck& deck);
+    /// The first rank has the log, too: log_to_stderr().
     Solver(const Deck& deck, const Ranks& ranks);
     ~Solver();
     Solver(const Solver&) = delete;

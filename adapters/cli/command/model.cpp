@@ -5,9 +5,12 @@
 #include "command/engine.hpp"
 #include "command/fresh_memory.hpp"
 #include "command/json.hpp"
+#include "snapshot/file_io.hpp"
 
+#include <algorithm>
 #include <cstdio>
-#include <fstream>
+#include <optional>
+#include <span>
 
 namespace graft::cli {
 
@@ -84,24 +87,23 @@ int calibrate(const Words& words) {
     if (!arguments.parse(words)) {
         return 0;
     }
+    const auto path = arguments.text("out");
+    std::optional<AtomicFile> file;
+    if (path) {
+        file.emplace(*path); // what cannot be written is known before the time is spent
+    }
     use_fresh_memory();
     const Engine engine(arguments.text("library").value_or(""));
     std::string yaml =
         "what: calibrate\n" + yaml_of(arguments, {"backend", "device", "threads", "repetitions"});
     yaml += arguments.json() ? "" : "format: yaml\n";
     const std::string answer = engine.run_study("model", yaml);
-    const auto path = arguments.text("out");
     if (!path) {
         std::printf("%s%s", answer.c_str(), arguments.json() ? "\n" : "");
         return 0;
     }
-    std::ofstream file(*path);
-    file << answer;
-    file.close();
-    if (!file) {
-        throw Error(
-            {"the machine file cannot be written", *path, "", "", "check the folder and its permissions"});
-    }
+    file->write(std::as_bytes(std::span(answer.data(), answer.size())));
+    file->commit();
     std::printf("%s: written\n", path->c_str());
     return 0;
 }

@@ -14,7 +14,7 @@ namespace graft::cli {
 class EnergyLog {
   public:
     /// A new log, or with `continue_after` >= 0 an old one to be added to: its lines up to that step that are
-    /// multiples of `every` (the line where the first run was cut is dropped).
+    /// multiples of `every` (the line where the first run was cut is dropped, and one that is not whole).
     EnergyLog(std::string path, std::int64_t every, std::int64_t continue_after);
 
     /// Appends a line. Throws Error when the file cannot be written.

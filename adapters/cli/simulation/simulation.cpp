@@ -42,9 +42,6 @@ Simulation::Simulation(const Deck& deck, const Plan& plan, Ranks& ranks)
     begins_anew_ = ranks_.max(static_cast<std::int64_t>(begins_anew_)) != 0;
     blocks_.scatter(state_);
     solver_ = std::make_unique<Solver>(deck_, ranks_);
-    if (ranks_.first()) {
-        solver_->log_to_stderr();
-    }
     blocks_.decompose(state_, *solver_);
     leapfrog_ = std::make_unique<Leapfrog>(state_, *solver_, own_softening_, ranks_);
     balance_every_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(deck_.number("balance.steps")));

@@ -218,10 +218,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::fail(const char* action) const {
-    const bool no_space = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
-    fail_io(
-        no_space ? "write file, no space" : action, path_,
-        "check the free space, quota and file size limit (ulimit -f); the old file, if any, is unchanged");
+    fail_writing(action, path_, "the old file, if any, is unchanged");
 }
 
 void AtomicFile::write(Bytes bytes) {
@@ -249,6 +246,12 @@ void AtomicFile::commit() {
     }
     committed_ = true;
     sync_folder(path_);
+}
+
+void fail_writing(const char* action, const std::string& path, const char* state) {
+    const bool no_space = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+    const std::string what = no_space ? std::string(action) + ", no space" : action;
+    fail_io(what.c_str(), path, (std::string("check the free space, quota and file size limit (ulimit -f); ") + state).c_str());
 }
 
 void write_file_atomically(const std::string& path, Bytes bytes) {

@@ -44,6 +44,26 @@ std::string readable_names() {
                  "name the format, or use a known extension"});
 }
 
+std::vector<std::byte> encode(const Snapshot& s, Format format) {
+    switch (format) {
+    case Format::Tipsy:
+        return encode_tipsy(s, ByteOrder::Little);
+    case Format::TipsyBigEndian:
+        return encode_tipsy(s, ByteOrder::Big);
+    case Format::Vtu:
+        return encode_vtu(s);
+    case Format::Vtk:
+        return encode_vtk(s);
+    default: {
+        const std::string text = encode_csv(s);
+        const auto bytes = std::as_bytes(std::span(text));
+        return {bytes.begin(), bytes.end()};
+    }
+    }
+}
+
+} // namespace
+
 std::vector<std::string> losses(const Snapshot& s, Format format) {
     std::vector<std::string> lost;
     const bool tipsy = format == Format::Tipsy || format == Format::TipsyBigEndian;
@@ -67,26 +87,6 @@ std::vector<std::string> losses(const Snapshot& s, Format format) {
     }
     return lost;
 }
-
-std::vector<std::byte> encode(const Snapshot& s, Format format) {
-    switch (format) {
-    case Format::Tipsy:
-        return encode_tipsy(s, ByteOrder::Little);
-    case Format::TipsyBigEndian:
-        return encode_tipsy(s, ByteOrder::Big);
-    case Format::Vtu:
-        return encode_vtu(s);
-    case Format::Vtk:
-        return encode_vtk(s);
-    default: {
-        const std::string text = encode_csv(s);
-        const auto bytes = std::as_bytes(std::span(text));
-        return {bytes.begin(), bytes.end()};
-    }
-    }
-}
-
-} // namespace
 
 const std::vector<FormatName>& format_names() {
     static const std::vector<FormatName> names = {

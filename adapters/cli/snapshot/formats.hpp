@@ -40,8 +40,10 @@ Snapshot read_snapshot(Bytes bytes, const std::string& where, std::optional<Form
 /// Reads and validates a snapshot file: the content decides, then the extension. Throws Error.
 Snapshot read_snapshot_file(const std::string& path, std::optional<Format> format = std::nullopt);
 
-/// Writes atomically; without a format the extension decides. Returns one sentence for everything that the
-/// format cannot keep (for the command to show). Throws Error; the old file then is unchanged.
+/// One sentence for everything that the format cannot keep.
+std::vector<std::string> losses(const Snapshot& snapshot, Format format);
+
+/// Writes atomically; without a format the extension decides. Returns losses() for the command to show. Throws Error; the old file then is unchanged.
 std::vector<std::string> write_snapshot_file(const Snapshot& snapshot, const std::string& path,
                                              std::optional<Format> format = std::nullopt);
 

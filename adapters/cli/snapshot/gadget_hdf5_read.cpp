@@ -149,21 +149,32 @@ void read_type(hid_t file, std::int32_t kind, const Header& header, Snapshot& s,
     }
 }
 
-// Lines "key = value". A line that is none, or a bad number, is left out: the particles are worth more than
-// it.
+bool take_line(const std::string& line, Snapshot& s) {
+    const auto equals = line.find(" = ");
+    if (equals == std::string::npos) {
+        return false;
+    }
+    try {
+        set_metadata(s, line.substr(0, equals), line.substr(equals + 3), "");
+    } catch (const Error&) {
+        return false;
+    }
+    return true;
+}
+
+// Lines "key = value". A line that is none, or a bad number, is left out and named: the particles are worth
+// more than it.
 void read_own(hid_t group, Snapshot& s) {
+    constexpr std::size_t most_named = 80;
     std::string text = read_text(group, "Metadata");
+    if (text.empty()) {
+        s.left_out.push_back("Graft/Metadata");
+    }
     while (!text.empty()) {
         const std::string line = text.substr(0, text.find('\n'));
         text.erase(0, line.size() + 1);
-        const auto equals = line.find(" = ");
-        if (equals == std::string::npos) {
-            continue;
-        }
-        try {
-            set_metadata(s, line.substr(0, equals), line.substr(equals + 3), "");
-        } catch (const Error&) {
-            continue;
+        if (!take_line(line, s)) {
+            s.left_out.push_back("Graft/Metadata: " + line.substr(0, most_named));
         }
     }
 }
@@ -171,16 +182,39 @@ void read_own(hid_t group, Snapshot& s) {
 constexpr const char* known_fields[] = {"Coordinates", "Velocities", "Masses", "ParticleIDs",
                                         "Softening",   "Softenings", "Names"};
 
+/// Of the header: what is read, or follows from it.
+constexpr const char* known_attributes[] = {"NumPart_ThisFile", "NumPart_Total", "NumPart_Total_HighWord", "NumFilesPerSnapshot",
+                                            "MassTable", "Time", "BoxSize", "Flag_DoublePrecision"};
+
 bool is_type(const std::string& name) {
     return name.size() == 9 && name.starts_with("PartType") && name[8] >= '0' &&
            name[8] < '0' + component_count;
 }
 
+/// Numbers that are 0, or what is written anyhow, are no loss.
+bool says_nothing(hid_t header, const std::string& name) {
+    const std::vector<double> value = read_numbers(header, name.c_str());
+    const double ours = name == "HubbleParam" ? 1.0 : 0.0;
+    return !value.empty() && std::ranges::all_of(value, [ours](double v) { return v == 0.0 || v == ours; });
+}
+
+void name_attributes(hid_t object, const std::string& where, Snapshot& s) {
+    for (const std::string& name : attributes_of(object)) {
+        const bool known = where == "Header" && (std::ranges::find(known_attributes, name) != std::end(known_attributes) ||
+                                                 says_nothing(object, name));
+        if (!known) {
+            s.left_out.push_back(std::string(where).append("/").append(name));
+        }
+    }
+}
+
 /// What the file has and a Snapshot has no place for. Units are kept by Graft's own metadata only.
 void name_left_out(hid_t file, Snapshot& s) {
+    name_attributes(file, "", s);
     for (const std::string& name : names_in(file)) {
         if (is_type(name)) {
             const Handle group(H5Gopen2(file, name.c_str(), H5P_DEFAULT), H5Gclose);
+            name_attributes(group, name, s);
             for (const std::string& field : names_in(group)) {
                 if (std::ranges::find(known_fields, field) == std::end(known_fields)) {
                     s.left_out.push_back(std::string(name).append("/").append(field));
@@ -191,14 +225,7 @@ void name_left_out(hid_t file, Snapshot& s) {
         }
     }
     const Handle header(H5Gopen2(file, "Header", H5P_DEFAULT), H5Gclose);
-    const std::pair<const char*, double> written[] = {
-        {"Redshift", 0.0}, {"Omega0", 0.0}, {"OmegaLambda", 0.0}, {"HubbleParam", 1.0}};
-    for (const auto& [name, ours] : written) {
-        const std::vector<double> value = read_numbers(header, name);
-        if (!value.empty() && value[0] != 0.0 && value[0] != ours) {
-            s.left_out.push_back(std::string("Header/") + name);
-        }
-    }
+    name_attributes(header, "Header", s);
 }
 
 Snapshot read_open_file(hid_t file, const std::string& where) {

@@ -185,6 +185,16 @@ std::vector<std::string> names_in(hid_t parent) {
     return names;
 }
 
+std::vector<std::string> attributes_of(hid_t object) {
+    std::vector<std::string> names;
+    const auto keep = [](hid_t, const char* name, const H5A_info_t*, void* to) -> herr_t {
+        static_cast<std::vector<std::string>*>(to)->emplace_back(name);
+        return static_cast<std::vector<std::string>*>(to)->size() < most_names ? 0 : 1;
+    };
+    H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, keep, &names);
+    return names;
+}
+
 void write_dataset(hid_t group, const char* name, hid_t type, const void* from, std::uint64_t rows,
                    std::uint64_t columns, const std::string& where) {
     const hsize_t shape[2] = {rows, columns};

@@ -4,6 +4,7 @@ SHAPES = ("uniform plummer shell cusp decades wide_decades line diagonal plane p
           "stray strays ring heap pancake disc").split()
 MASSES = "equal random signs decades heavy zeros".split()
 FAMILIES = ("mpich", "openmpi")
+MOST_SUMMED = 1000  # the oracle of sums is all pairs
 DEADLINE_S = "1"  # a stalled rank stands still for longer (faults.hpp)
 
 
@@ -54,6 +55,19 @@ def add_box(dice, case, deck, length):
     case["oracle"] = "lattice" if plain else "none"
 
 
+def enlarge(dice, case, deck):
+    """Many particles: without what takes minutes, and without numbers beyond double, whose oracle is all pairs."""
+    case.update({"n": 100000, "length": "1", "mass": "1", "type": "f64", "ranks": dice.choice([1, 1, 2])})
+    deck.update({"method": "tree", "threads": "2", "mac.theta": "%.3f" % dice.uniform(0.5, 0.8)})
+    deck["mac.accuracy"] = "%.3g" % log_uniform(dice, -4, -2)
+    for key in ("tree.leaf", "tree.group", "study.walk", "constant"):
+        deck.pop(key, None)
+    if "softening.kind" in deck:
+        deck["softening.length"] = "%.6g" % log_uniform(dice, -6, 0)
+    if case["shape"] in ("point", "two_points"):
+        case["shape"] = "plummer"
+
+
 def call_case(dice):
     length, mass = log_uniform(dice, -30, 30), log_uniform(dice, -30, 30)
     if dice.random() < 0.3:
@@ -71,8 +85,12 @@ def call_case(dice):
     high = dice.choice([5, 6, 7, 8, 10, 12])
     if dice.random() < 0.3 and "box.periodic" not in deck and deck.get("softening.kind") != "plummer":
         deck["order"] = str(high)
+    if "box.periodic" not in deck and dice.random() < 0.006:
+        enlarge(dice, case, deck)
     if case["n"] == 0 and case["targets"] == "points":
         case["targets"] = "all"
+    if case["n"] <= MOST_SUMMED and case["targets"] != "points" and dice.random() < 0.3:
+        case["sums"] = 1  # energy, and in an open box the virial
     fault = dice.random()
     case["fault_rank"] = dice.randrange(5)
     if fault < 0.12:
@@ -83,13 +101,15 @@ def call_case(dice):
         case["leave"] = 1
     elif fault < 0.3:
         case["again"] = 1
+    elif fault < 0.45:
+        case["add"] = 1
     return case, deck
 
 
 def mpi_case(dice):
     """A call over ranks that are processes: small, with faults that only those have."""
     case, deck = call_case(dice)
-    for fault in ("alloc", "fail", "leave", "again"):
+    for fault in ("alloc", "fail", "leave", "again", "add"):
         case.pop(fault, None)
     case.update({"mpi": dice.choice(FAMILIES), "ranks": dice.choice([2, 3, 4]), "fault_rank": dice.randrange(4)})
     case["n"] = min(case["n"], dice.choice([0, 3, 30, 300, 1000]))
@@ -99,7 +119,7 @@ def mpi_case(dice):
     deck["ranks.exchange"] = dice.choice(["push", "push", "fetch"])
     if dice.random() < 0.2:
         deck["tree.scope"] = "global"
-    fault = dice.choices(["", "alloc", "fail", "leave", "stall", "kill", "again"], [40, 12, 16, 6, 4, 12, 10])[0]
+    fault = dice.choices(["", "alloc", "fail", "leave", "stall", "kill", "again", "add"], [35, 12, 16, 6, 4, 12, 10, 5])[0]
     if fault == "alloc":
         case[fault] = int(log_uniform(dice, 0, 2.3))
     elif fault in ("fail", "stall", "kill"):

@@ -40,8 +40,10 @@ class Command:
                 return {"verdict": "hangs", "detail": case["way"]}
 
     def graft(self, folder, *words, limit="", launcher=()):
-        line = f"{limit} exec \"$@\""
-        return subprocess.run(["bash", "-c", line, "bash", *launcher, self.program, *words], cwd=folder, env=self.environment,
+        return self.script(folder, f"{limit} exec \"$@\"", *launcher, self.program, *words)
+
+    def script(self, folder, text, *words, shell=("bash",)):
+        return subprocess.run([*shell, "-c", text, "bash", *words], cwd=folder, env=self.environment,
                               capture_output=True, text=True, timeout=CASE_LIMIT_S, check=False)
 
     def deck(self, dice, folder, steps):
@@ -73,8 +75,12 @@ class Command:
             return {"verdict": "no run", "detail": whole.stderr[-300:]}
         if self.bytes(folder, "a.restart") != self.bytes(folder, "b.restart"):
             return {"verdict": "other bits", "detail": "after a restart"}
-        debris = [name for name in os.listdir(folder) if ".tmp-" in name or name.endswith(".lock")]
-        return {"verdict": "debris", "detail": " ".join(debris)} if debris else None
+        return self.debris(os.listdir(folder))
+
+    @staticmethod
+    def debris(names):
+        left = [name for name in names if ".tmp-" in name or name.endswith(".lock")]
+        return {"verdict": "debris", "detail": " ".join(left)} if left else None
 
     @staticmethod
     def bytes(folder, name):
@@ -93,15 +99,46 @@ class Command:
         return self.continued(folder)
 
     def full(self, dice, folder):
+        """By a limit on the sizes of files, or in a small file system of this process's own."""
         self.deck(dice, folder, 3)
         before = self.bytes(folder, "p.hdf5")
+        if dice.random() < 0.5 and self.may_mount(folder):
+            return self.small_disk(dice, folder)
         result = self.graft(folder, "run", "d.yaml", "--quiet", limit=f"ulimit -f {dice.randrange(0, 60)};")
-        if result.returncode not in (0, 1) or (result.returncode == 1 and "no space" not in result.stderr):
-            return {"verdict": "full disk", "detail": f"{result.returncode}: {result.stderr[-200:]}"}
         if self.bytes(folder, "p.hdf5") != before:
             return {"verdict": "input changed"}
-        debris = [name for name in os.listdir(folder) if ".tmp-" in name or name.endswith(".lock")]
-        return {"verdict": "debris", "detail": " ".join(debris)} if debris else None
+        return self.refused_for_space(result) or self.debris(os.listdir(folder))
+
+    @staticmethod
+    def refused_for_space(result):
+        if result.returncode not in (0, 1) or (result.returncode == 1 and "no space" not in result.stderr):
+            return {"verdict": "full disk", "detail": f"{result.returncode}: {result.stderr[-200:]}"}
+        return None
+
+    OWN_MOUNTS = ("unshare", "--mount", "bash")
+
+    def may_mount(self, folder):
+        os.mkdir(os.path.join(folder, "small"))
+        try:
+            return self.script(folder, "mount -t tmpfs none small", shell=self.OWN_MOUNTS).returncode == 0
+        except FileNotFoundError:  # no unshare
+            return False
+
+    def small_disk(self, dice, folder):
+        """Outputs go to a disk that fills up; with more room the run goes on, and ends as one that never stopped."""
+        run = [self.program, "run", "d.yaml", "--quiet", "--set", "run.output=small/a"]
+        mount = f"mount -t tmpfs -o size={4 * dice.randrange(2, 100)}k none small; "
+        listing = 'code=$?; ls -a small; exit "$code"'
+        result = self.script(folder, f'{mount} "$@"; {listing}', *run, shell=self.OWN_MOUNTS)
+        found = self.refused_for_space(result) or self.debris(result.stdout.split())
+        if found is not None or "a.restart" not in result.stdout.split():
+            return found
+        more = 'mount -o remount,size=64m small; "$@" --restart; code=$?; cp small/a.restart .; exit "$code"'
+        on = self.script(folder, f'{mount} "$@"; {more}', *run, shell=self.OWN_MOUNTS)
+        if on.returncode != 0 and "nothing left to do" not in on.stderr:
+            return {"verdict": "no restart", "detail": on.stderr[-300:]}
+        self.graft(folder, "run", "d.yaml", "--quiet", "--set", "run.output=b")
+        return None if self.bytes(folder, "a.restart") == self.bytes(folder, "b.restart") else {"verdict": "other bits"}
 
     def launcher(self, dice):
         return [dice.choice(self.launchers), "-n", str(dice.choice([2, 3]))]

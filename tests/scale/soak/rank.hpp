@@ -17,7 +17,8 @@
 
 namespace soak {
 
-inline constexpr size_t most_judged = 24; // targets of a case that are summed again
+inline constexpr size_t most_judged = 24;     // targets of a case that are summed again
+inline constexpr size_t most_paired = 10000; // particles of which all pairs are summed
 inline const graft_api_v1* api = nullptr;
 
 struct Verdict {
@@ -65,6 +66,7 @@ class Rank {
           begin_(scene.charge.size() * static_cast<size_t>(rank) / static_cast<size_t>(size)),
           end_(scene.charge.size() * static_cast<size_t>(rank + 1) / static_cast<size_t>(size)),
           at_points_(c.text("targets") == "points"), faulty_(rank == c.whole("fault_rank", 0) % size),
+          sums_(c.whole("sums", 0) != 0),
           allocator_(faulty_ ? c.whole("alloc", 0) : 0), inner_(comm) {
         if (comm != nullptr)
             comm_ = std::make_unique<Comm>(comm, faulty_ ? fault_of(c) : Fault{});
@@ -118,16 +120,68 @@ class Rank {
                                                : exact_at(law, scene_, targets, first + i, own, extent, most);
             compare(i, e, first + i);
         }
+        if (sums_ && case_.text("oracle") != "none")
+            judge_sums(sums_of(law, lattice, most));
     }
 
     Verdict verdict;
 
   private:
+    /// Energy and virial (xx yy zz xy xz yz) of all ranks' targets.
+    struct Sums {
+        static constexpr int count = 7;
+        long double value[count] = {}, size[count] = {}, close[count] = {};
+        void add(int k, long double term, long double absolute, long double lost) {
+            value[k] += term, size[k] += absolute, close[k] += lost;
+        }
+    };
+
+    Sums sums_of(const Law& law, const Lattice* lattice, long double most) const {
+        constexpr int pairs[6][2] = {{0, 0}, {1, 1}, {2, 2}, {0, 1}, {0, 2}, {1, 2}};
+        const Points& at = scene_.sources;
+        const long double extent = at.size() > 0 ? extent_of(scene_) : 0;
+        Sums sums;
+        for (size_t i = 0; i < at.size(); ++i) {
+            if (!chosen(i))
+                continue;
+            const auto own = static_cast<int64_t>(i);
+            const Exact e = lattice != nullptr ? lattice->at(at, i, own, most) : exact_at(law, scene_, at, i, own, extent, most);
+            const long double q = scene_.charge[i], half = std::abs(q) / 2;
+            sums.add(6, q / 2 * e.phi, half * e.phi_size, half * e.phi_close);
+            for (int k = 0; k < 6; ++k)
+                for (const auto& [a, b] : {std::pair(pairs[k][0], pairs[k][1]), std::pair(pairs[k][1], pairs[k][0])}) {
+                    const long double x = static_cast<long double>(at.axis[a][i]) - at.axis[a][0];
+                    sums.add(k, q / 2 * x * e.a[b], half * std::abs(x) * e.a_size, half * std::abs(x) * e.a_close);
+                }
+        }
+        return sums;
+    }
+
+    void judge_sums(const Sums& exact) {
+        const double t = tolerance_of(case_, false);
+        for (int k = first_sum(); k < Sums::count; ++k) {
+            if (!std::isfinite(sum_[k]))
+                return verdict.blame("not finite", "sum " + std::to_string(k));
+            weigh(std::abs(sum_[k] / calls_added_ - exact.value[k]), t * exact.size[k] + 1e-290L, exact.close[k], "sum",
+                  static_cast<size_t>(k));
+        }
+    }
+
+    /// In a periodic box the virial is another sum, and that of all particles.
+    int first_sum() const { return case_.deck("box.periodic", "none") != "none" ? 6 : 0; }
+
+    bool chosen(size_t named) const {
+        const std::string which = case_.text("targets", "all");
+        return which == "all" || which == "points" || named % 3 == 1;
+    }
+
     /// Whether the exact answer to some target cannot be held by the host's arrays: then VALUE is right. In a periodic
     /// box that no oracle sums it may be so.
     bool beyond(const Law& law, const Lattice* lattice) const {
         if (case_.deck("box.periodic", "none") != "none" && case_.text("oracle") == "none")
             return true;
+        if (scene_.charge.size() > most_paired)
+            return false;
         const Points& targets = at_points_ ? scene_.points : scene_.sources;
         const long double most =
             single_ ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
@@ -137,7 +191,11 @@ class Rank {
             if (!(e.a_size < most / 4) || !(e.phi_size < most / 4))
                 return true;
         }
-        return false;
+        if (!sums_)
+            return false;
+        const Sums sums = sums_of(law, lattice, 0);
+        return std::any_of(sums.size + first_sum(), sums.size + Sums::count,
+                           [](long double size) { return !(size < std::numeric_limits<double>::max() / 4); });
     }
 
     void note(int32_t status) {
@@ -170,9 +228,8 @@ class Rank {
     }
 
     void choose_targets(size_t n) {
-        const std::string which = case_.text("targets", "all");
         for (size_t i = 0; i < n; ++i) {
-            const bool in = which == "all" || which == "points" || (begin_ + i) % 3 == 1;
+            const bool in = chosen(begin_ + i);
             active_.push_back(in ? 1 : 0);
             if (in)
                 asked_.push_back(i);
@@ -189,6 +246,10 @@ class Rank {
         if (again &&
             verdict.status != GRAFT_ERROR_VALUE) { // what failed once must not have broken the context
             verdict.status = GRAFT_OK;
+            call(context);
+        }
+        if (case_.whole("add", 0) != 0 && verdict.status == GRAFT_OK) { // each result twice
+            calls_added_ = 2;
             call(context);
         }
     }
@@ -211,18 +272,32 @@ class Rank {
         for (int k = 0; k < 3; ++k) {
             p.position[k] = position_->array(k);
             at.position[k] = at_points_ ? points_->array(k) : nullptr;
-            r.acceleration[k] = field_->array(k);
         }
-        r.potential = potential_->array(0);
+        graft_array out[6] = {{}, {}, {}, *potential_->array(0), graft_rows_f64(sum_, 1, 6, 0), graft_view_f64(sum_ + 6, 1)};
+        for (int k = 0; k < 6; ++k) {
+            if (k < 3 && field_->array(k) == nullptr)
+                continue;
+            if (k < 3)
+                out[k] = *field_->array(k);
+            out[k].flags = calls_added_ > 1 ? GRAFT_ARRAY_ADD : 0;
+            if (k < 3)
+                r.acceleration[k] = &out[k];
+        }
+        r.potential = &out[3];
+        r.virial = sums_ && first_sum() == 0 ? &out[4] : nullptr;
+        r.energy = sums_ ? &out[5] : nullptr;
         field_->watch();
         potential_->watch();
+        double sums_before[Sums::count];
+        std::copy_n(sum_, Sums::count, sums_before);
         note(at_points_ ? api->field_at(context, &p, &at, &r) : api->compute(context, &p, &r));
         if (verdict.status == GRAFT_OK)
             for (const size_t i : asked_) {
                 field_->allow(i);
                 potential_->allow(i);
             }
-        if (field_->differs() || potential_->differs())
+        const bool sums_differ = verdict.status != GRAFT_OK && !std::equal(sum_, sum_ + Sums::count, sums_before);
+        if (field_->differs() || potential_->differs() || sums_differ)
             verdict.blame(verdict.status == GRAFT_OK ? "wrote elsewhere" : "wrote on failure");
     }
 
@@ -243,9 +318,9 @@ class Rank {
         const double least = single_ ? 2e-38 : 1e-290;
         long double error = 0;
         for (int k = 0; k < 3; ++k)
-            error = std::max(error, std::abs(field_->get(i, k) - e.a[k]));
+            error = std::max(error, std::abs(field_->get(i, k) / calls_added_ - e.a[k]));
         weigh(error, t * e.a_size + least, e.a_close, "field", named);
-        weigh(std::abs(potential_->get(i, 0) - e.phi), t * e.phi_size + least, e.phi_close, "potential",
+        weigh(std::abs(potential_->get(i, 0) / calls_added_ - e.phi), t * e.phi_size + least, e.phi_close, "potential",
               named);
     }
 
@@ -265,7 +340,9 @@ class Rank {
     const Scene& scene_;
     bool single_;
     size_t begin_, end_;
-    bool at_points_, faulty_, leaves_ = false;
+    bool at_points_, faulty_, leaves_ = false, sums_;
+    int calls_added_ = 1; // results are the sum of so many calls
+    double sum_[Sums::count] = {};
     Allocator allocator_;
     graft_comm_v1* inner_;
     std::unique_ptr<Comm> comm_;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contexts: calls in the wrong order, two threads, life and death, boxes and units.
-#include "host.hpp"
+#include "ranks.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
 #include <thread>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 using namespace graft;
 using namespace graft::test;
@@ -59,6 +63,82 @@ TEST(Context, TwoContextsInTwoThreads) {
         thread.join();
     EXPECT_EQ(f[0].ax, f[1].ax);
 }
+
+#ifdef _OPENMP
+/// Like omp_set_num_threads while it lives; it counts for this thread only.
+class OpenMpThreads {
+  public:
+    explicit OpenMpThreads(int count) : before_(omp_get_max_threads()) { omp_set_num_threads(count); }
+    ~OpenMpThreads() { omp_set_num_threads(before_); }
+    OpenMpThreads(const OpenMpThreads&) = delete;
+    OpenMpThreads& operator=(const OpenMpThreads&) = delete;
+
+  private:
+    int before_;
+};
+
+void expect_too_many(int32_t status, const char* entry) {
+    EXPECT_EQ(status, GRAFT_ERROR_ARGUMENT) << entry;
+    const std::string text = capi::last_error();
+    EXPECT_NE(text.find("1000000 threads"), std::string::npos) << entry << ": " << text;
+}
+
+TEST(Context, ThreadsThatCannotBeHadAreRefusedInEachCall) {
+    capi::Options o = options(settings::Method::tree);
+    o.engine.threads = 0;
+    Context context(o);
+    const Bodies b = plummer(200);
+    Field f(200, 7);
+    Call call(b, f);
+    const graft_array charge = array_of(b.q);
+    std::vector<double> sum(200);
+    const graft_array potential = array_of(sum);
+    graft_near_field near{};
+    near.struct_size = sizeof near;
+    near.dimension = 3, near.boxes = GRAFT_NEAR_BOXES_LEAVES, near.target_count = 200;
+    near.outputs = GRAFT_NEAR_POTENTIAL;
+    for (int a = 0; a < 3; ++a)
+        near.target_position[a] = &call.arrays[a];
+    graft_near_sums sums{};
+    sums.struct_size = sizeof sums;
+    sums.charge[0] = &charge, sums.potential[0] = &potential;
+    graft_near_plan *plan = nullptr, *other = nullptr;
+    ASSERT_EQ(capi::near_field_create(context, &near, &plan), GRAFT_OK) << capi::last_error();
+    graft_decomposition parts{};
+    parts.struct_size = sizeof parts;
+    {
+        const OpenMpThreads many(1000000);
+        expect_too_many(capi::compute(context, &call.particles, &call.results), "compute");
+        expect_too_many(capi::compute_begin(context, &call.particles, &call.results), "compute_begin");
+        call.results.virial = call.results.energy = nullptr;
+        expect_too_many(capi::field_at(context, &call.particles, &call.particles, &call.results), "field_at");
+        expect_too_many(capi::decompose(context, &call.particles, &parts), "decompose");
+        expect_too_many(capi::near_field_create(context, &near, &other), "near_field_create");
+        expect_too_many(capi::near_field_update(context, plan, &near), "near_field_update");
+        expect_too_many(capi::near_field_execute(context, plan, &sums), "near_field_execute");
+        expect_too_many(capi::near_field_begin(context, plan, &sums), "near_field_begin");
+    }
+    EXPECT_EQ(f.ax[0], 7);
+    EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+    EXPECT_EQ(capi::near_field_execute(context, plan, &sums), GRAFT_OK) << capi::last_error();
+}
+
+TEST(Context, ThreadsThatOneRankCannotHaveAreRefusedOnAll) {
+    capi::Options o = options(settings::Method::tree);
+    o.engine.threads = 0;
+    on_contexts(2, o, [](int rank, graft_context* context) {
+        const Bodies b = plummer(100);
+        Field f(100, 7);
+        Call call(b, f);
+        {
+            const OpenMpThreads many(rank == 1 ? 1000000 : 1);
+            expect_too_many(capi::compute(context, &call.particles, &call.results), "compute");
+        }
+        EXPECT_EQ(f.ax[0], 7);
+        EXPECT_EQ(capi::compute(context, &call.particles, &call.results), GRAFT_OK) << capi::last_error();
+    });
+}
+#endif
 
 TEST(Context, TenThousandCreateDestroy) {
     for (int k = 0; k < 10000; ++k) {

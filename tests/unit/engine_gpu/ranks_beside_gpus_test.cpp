@@ -284,6 +284,31 @@ TEST_F(BesideGpus, BadInputOnARankOfEitherKind) {
         });
 }
 
+/// An acceleration of one rank, or the energy of all, that is no finite number.
+TEST_F(BesideGpus, BadResultsOfARankOfEitherKind) {
+    for (int bad = 0; bad < 3; ++bad)
+        for (const bool of_all : {false, true}) {
+            Cloud cloud = make_cloud(90);
+            for (double& q : cloud.q)
+                q *= of_all ? 1e80 : 1;
+            comm::run_ranks(3, [&](comm::Communicator& comm) {
+                core::Memory memory;
+                Host host(cloud, three[static_cast<size_t>(comm.rank())], comm, memory);
+                host.solver.settings().precision = settings::Precision::fp64;
+                host.solver.settings().constant = of_all ? 1e200 : 1e290;
+                if (comm.rank() == bad && !of_all)
+                    host.own.x[2] = host.own.x[5] + 1e-12, host.own.y[2] = host.own.y[5], host.own.z[2] = host.own.z[5];
+                EXPECT_EQ(host.compute(), Status::value) << host.text;
+                EXPECT_TRUE(host.is_untouched());
+                EXPECT_NE(host.text.find(of_all ? "results.energy: item 0 " : "results.acceleration x: item 2 "),
+                          std::string::npos)
+                    << host.text;
+                host.solver.settings().constant = 1e-80;
+                EXPECT_EQ(host.compute(), Status::ok) << host.text;
+            });
+        }
+}
+
 /// What the two kinds do not do together, and settings that differ: one error for all, with what to try.
 TEST_F(BesideGpus, WhatIsRefused) {
     const struct {

@@ -4,10 +4,20 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <utility>
+
 namespace {
 
 using namespace graft;
-using settings::accuracy_doubt;
+
+/// All that is said, in lines.
+std::string doubts_of(const settings::Settings& s) {
+    std::string text;
+    for (const std::string& doubt : settings::accuracy_doubts(s))
+        text += doubt + "\n";
+    return text;
+}
 
 settings::Settings with(int order, double accuracy, settings::Precision precision) {
     settings::Settings s;
@@ -37,26 +47,57 @@ TEST(AccuracyReach, is_warned_of_where_it_is_known_not_to_hold) {
                  {2, 3e-6, Precision::mixed, "order 2"},
                  {2, 1e-4, Precision::mixed, ""},
                  {3, 1e-5, Precision::mixed, "order 3"},
+                 {5, 1e-7, Precision::fp64, ""},
+                 {5, 1e-8, Precision::fp64, "order 5"},
+                 {6, 1e-8, Precision::fp64, ""},
+                 {7, 1e-9, Precision::fp64, "order 7"},
+                 {8, 1e-10, Precision::fp64, ""},
+                 {8, 1e-11, Precision::fp64, "order 8"},
+                 {12, 1e-10, Precision::fp64, ""},
+                 {12, 1e-12, Precision::fp64, "order 12"},
+                 {12, 1e-7, Precision::mixed, "precision fp64"},
                  {0, 1e-3, Precision::fp64, ""}};
     for (const auto& item : cases) {
-        const std::string warning = accuracy_doubt(with(item.order, item.accuracy, item.precision)).warning;
+        const std::string warning = doubts_of(with(item.order, item.accuracy, item.precision));
         EXPECT_EQ(warning.empty(), *item.word == '\0')
             << item.order << " " << item.accuracy << ": " << warning;
         EXPECT_NE(warning.find(item.word), std::string::npos) << warning;
     }
 }
 
-TEST(AccuracyReach, softening_is_a_caution_and_other_criteria_promise_nothing) {
+TEST(AccuracyReach, softening_is_warned_of_and_other_criteria_promise_nothing) {
     settings::Settings s = with(2, 1e-3, settings::Precision::mixed);
-    EXPECT_EQ(accuracy_doubt(s).caution, "");
+    EXPECT_EQ(doubts_of(s), "");
     s.softening = settings::Softening::plummer;
-    EXPECT_NE(accuracy_doubt(s).caution.find("softening"), std::string::npos);
-    s.order = 1;
+    EXPECT_NE(doubts_of(s).find("softening"), std::string::npos);
+    s.order = 1, s.accuracy = 1e-4;
+    EXPECT_EQ(settings::accuracy_doubts(s).size(), 2u) << "both";
     s.mac = settings::MacType::box;
-    EXPECT_EQ(accuracy_doubt(s).warning + accuracy_doubt(s).caution, "");
+    EXPECT_EQ(doubts_of(s), "");
     s.mac = settings::MacType::error;
     s.method = settings::Method::direct;
-    EXPECT_EQ(accuracy_doubt(s).warning + accuracy_doubt(s).caution, "");
+    EXPECT_EQ(doubts_of(s), "");
+}
+
+/// Of all orders, by the limits that are warned of.
+TEST(AccuracyReach, the_text_has_the_limits) {
+    const std::string text = settings::accuracy_meaning;
+    const std::pair<const char*, double> said[] = {
+        {"order 0", settings::least_accuracy[0]}, {"order 1", settings::least_accuracy[1]}, {"order 2", settings::least_accuracy[2]},
+        {"order 3", settings::least_accuracy[3]}, {"order 4", settings::least_accuracy[4]}, {"order 5", settings::least_accuracy[5]},
+        {"orders 6 and 7", settings::least_accuracy[6]}, {"orders 8 to 12", settings::least_accuracy[12]},
+        {"with precision fp32 or mixed", settings::single_precision_floor}};
+    for (const auto& [where, least] : said) {
+        char words[64];
+        std::snprintf(words, sizeof words, "%.0e", least); // 1e-03: without the zero
+        const std::string number = std::string(words).erase(std::string(words).find('-') + 1, words[3] == '0' ? 1 : 0);
+        const bool joined = text.find(number + " at " + where) != std::string::npos ||
+                            text.find(number + " " + where) != std::string::npos;
+        EXPECT_TRUE(joined) << number << ", " << where;
+    }
+    EXPECT_EQ(settings::least_accuracy[7], settings::least_accuracy[6]);
+    for (int order = 8; order <= 12; ++order)
+        EXPECT_EQ(settings::least_accuracy[order], settings::least_accuracy[12]);
 }
 
 } // namespace

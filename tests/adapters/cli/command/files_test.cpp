@@ -94,6 +94,33 @@ TEST_F(Files, WhatIsNotKnownIsNamedBeforeItIsDropped) {
     EXPECT_NE(graft("run deck.yaml --quiet").err.find("halo: phi"), std::string::npos);
 }
 
+/// Attributes of the header, and lines of Graft's own metadata; before the output, which cannot be written here.
+TEST_F(Files, WhatAnHdf5FileLosesIsNamedBeforeItIsDropped) {
+    std::string hdf5 = read("p.hdf5");
+    for (const auto& [old, other] : {std::pair<std::string, std::string>{"HubbleParam", "SweetFactor"},
+                                     {"suggested_softening = ", "suggested_softening ~ "},
+                                     {"suggested_time_step = ", "suggested_time_step = x"}}) {
+        const std::size_t at = hdf5.find(old);
+        ASSERT_NE(at, std::string::npos) << old;
+        hdf5.replace(at, other.size(), other);
+    }
+    write("p.hdf5", hdf5);
+    const std::string named[] = {"Header/SweetFactor", "Graft/Metadata: suggested_softening ~ ",
+                                 "Graft/Metadata: suggested_time_step = x"};
+    const Outcome failed = graft("convert p.hdf5 no/such/folder.csv"), converted = graft("convert p.hdf5 q.csv --json");
+    EXPECT_EQ(failed.status, 1);
+    EXPECT_EQ(converted.status, 0) << converted.err;
+    write_deck("p.hdf5", "a");
+    const Outcome ran = graft("run deck.yaml --quiet");
+    for (const std::string& name : named) {
+        for (const std::string& text : {failed.err, converted.err, converted.out, ran.err}) {
+            EXPECT_NE(text.find(name), std::string::npos) << name << " not in: " << text;
+        }
+    }
+    ok("ic plummer --n 50 --seed 3 -o p.hdf5");
+    EXPECT_EQ(graft("convert p.hdf5 q.csv").err, "");
+}
+
 TEST_F(Files, WhatIsNoFileIsRefusedAtOnce) {
     const std::string deck = "softening: {kind: plummer, length: 0.1}\n";
     write("good.yaml", deck);
@@ -121,6 +148,11 @@ TEST_F(Files, WhatIsNoFileIsRefusedAtOnce) {
     refused("run deck.yaml --restart", {"b.restart", pipe});
     write_deck("p.hdf5", "c");
     refused("run deck.yaml", {"c_energy.csv", folder});
+    write_deck("p.hdf5", "d");
+    ok("run deck.yaml --quiet");
+    std::filesystem::remove(path("d_energy.csv"));
+    ASSERT_EQ(mkfifo(path("d_energy.csv").c_str(), 0600), 0);
+    refused("run deck.yaml --restart --set run.steps=4", {"d_energy.csv", pipe});
     for (const char* name : {"./pipe", "./folder.csv"}) {
         refused("info", {name, "no regular file"}, std::string("GRAFT_LIBRARY=") + name);
     }
@@ -170,6 +202,50 @@ TEST_F(Files, NoSpaceIsSaidAndNothingStays) {
         "cd '" + folder_.string() + "' && '" GRAFT_COMMAND "' --help >/dev/full 2>err.txt";
     const int raw = std::system(full.c_str());
     EXPECT_EQ(WEXITSTATUS(raw), 1) << read("err.txt");
+}
+
+/// It grows line by line: what is whole stays, and a restart goes on with the lines of a run that never stopped.
+TEST_F(Files, NoSpaceForTheEnergyLogIsSaidAndARestartGoesOn) {
+    write_deck("p.hdf5", "a");
+    const std::string words = "run deck.yaml --quiet --set run.steps=1000 --set run.snapshot_every=100 --set method=direct";
+    refused(words, {"cannot write the energy log, no space", "a_energy.csv", "ulimit -f"}, "ulimit -f 120;");
+    const std::string cut = read("a_energy.csv");
+    EXPECT_GT(cut.size(), 50000u);
+    for (const char* rest : {"", "12"}) { // the last line, cut within its first number, is no line
+        write("a_energy.csv", cut.substr(0, cut.rfind('\n') + 1) + rest);
+        ok(words + " --restart");
+        ok(words + " --set run.output=b");
+        EXPECT_EQ(read("a_energy.csv"), read("b_energy.csv")) << "'" << rest << "'";
+        ok(words + " --set run.steps=400"); // a restart file within the log again
+    }
+}
+
+TEST_F(Files, AMachineFileIsWholeOrNotThere) {
+    if (!GRAFT_HAVE_STUDY) {
+        GTEST_SKIP() << "no studies in this build";
+    }
+    ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+    std::filesystem::create_directory(path("folder"));
+    refused("model calibrate --out pipe", {"pipe", "not a regular file", "found a pipe"});
+    refused("model calibrate --out folder", {"folder", "found a folder"});
+    refused("model calibrate --out no/such/machine.yaml", {"no/such/machine.yaml", "the folder exists"}); // before it measures
+    write("machine.yaml", "old\n");
+    const std::size_t before = entries();
+    const Outcome full = graft("model calibrate --backend cpu --threads 1 --repetitions 1 --out machine.yaml", "ulimit -f 4;");
+    EXPECT_EQ(full.status, 1);
+    EXPECT_NE(full.err.find("no space"), std::string::npos) << full.err;
+    EXPECT_EQ(read("machine.yaml"), "old\n");
+    EXPECT_EQ(entries(), before);
+}
+
+/// The study library beside libgraft.
+TEST_F(Files, ALibraryOfStudiesThatIsAPipeIsRefused) {
+    if (!GRAFT_HAVE_STUDY) {
+        GTEST_SKIP() << "no studies in this build";
+    }
+    std::filesystem::create_symlink(GRAFT_LIBRARY_FILE, path("libgraft.so.1"));
+    ASSERT_EQ(mkfifo(path("libgraft_study.so").c_str(), 0600), 0);
+    refused("model schema --library ./libgraft.so.1", {"no study library", "./libgraft_study.so", "not a regular file", "a pipe"});
 }
 
 TEST_F(Files, OneSeedIsTheSameBytes) {
