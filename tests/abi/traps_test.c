@@ -13,7 +13,8 @@
 #if defined __GLIBC__ && defined __x86_64__ && defined _OPENMP
 #include <omp.h>
 
-enum { count = 600, threads = 2, ranks = 2, parts = 8, reference = 1, point_count = 100, numbers = 4 * count + 7 + 4 * point_count };
+enum { count = 600, threads = 2, ranks = 2, parts = 8, reference = 1, point_count = 100 };
+enum { numbers = 4 * count + 7 + 4 * point_count };
 
 static const graft_api_v1 *api;
 static int failures = 0, computed = 0, divided = 0;

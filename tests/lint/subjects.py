@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 LONGEST = 72
-SINCE = "3bb24bb4701a697f9cb7849e057b185bf03b1104" # the last one before this rule
+SINCE = "f094e66dabe07b7d9402f51cb5759ffb91f16dc8" # the last one before this rule
 
 
 def git(repository, *arguments):

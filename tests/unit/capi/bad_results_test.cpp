@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A right answer that the host's arrays cannot hold, or that is no finite number: VALUE, the array and the first item by the caller's
-// index, and nothing written. The same on a GPU: tests/gpu/engine/strays_test.cu.
+// A right answer that the host's arrays cannot hold, or that is no finite number: VALUE, the array and the first item by the
+// caller's index, and nothing written. The same on a GPU: tests/gpu/engine/strays_test.cu.
 #include "ranks.hpp"
 
 #include <gtest/gtest.h>

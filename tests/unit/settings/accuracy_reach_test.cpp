@@ -83,8 +83,9 @@ TEST(AccuracyReach, softening_is_warned_of_and_other_criteria_promise_nothing) {
 TEST(AccuracyReach, the_text_has_the_limits) {
     const std::string text = settings::accuracy_meaning;
     const std::pair<const char*, double> said[] = {
-        {"order 0", settings::least_accuracy[0]}, {"order 1", settings::least_accuracy[1]}, {"order 2", settings::least_accuracy[2]},
-        {"order 3", settings::least_accuracy[3]}, {"order 4", settings::least_accuracy[4]}, {"order 5", settings::least_accuracy[5]},
+        {"order 0", settings::least_accuracy[0]}, {"order 1", settings::least_accuracy[1]},
+        {"order 2", settings::least_accuracy[2]}, {"order 3", settings::least_accuracy[3]},
+        {"order 4", settings::least_accuracy[4]}, {"order 5", settings::least_accuracy[5]},
         {"orders 6 and 7", settings::least_accuracy[6]}, {"orders 8 to 12", settings::least_accuracy[12]},
         {"with precision fp32 or mixed", settings::single_precision_floor}};
     for (const auto& [where, least] : said) {

@@ -245,7 +245,8 @@ TEST_F(Files, ALibraryOfStudiesThatIsAPipeIsRefused) {
     }
     std::filesystem::create_symlink(GRAFT_LIBRARY_FILE, path("libgraft.so.1"));
     ASSERT_EQ(mkfifo(path("libgraft_study.so").c_str(), 0600), 0);
-    refused("model schema --library ./libgraft.so.1", {"no study library", "./libgraft_study.so", "not a regular file", "a pipe"});
+    refused("model schema --library ./libgraft.so.1",
+            {"no study library", "./libgraft_study.so", "not a regular file", "a pipe"});
 }
 
 TEST_F(Files, OneSeedIsTheSameBytes) {
