@@ -69,8 +69,8 @@ class AtomicFile {
     bool committed_ = false;
 };
 
-/// Throws Error for a write that has just failed, by errno: "cannot `action`", or that there is no space. `state`: how the file is
-/// now.
+/// Throws Error for a write that has just failed, by errno: "cannot `action`", or that there is no space. `state`: how the file
+/// is now.
 [[noreturn]] void fail_writing(const char* action, const std::string& path, const char* state);
 
 /// Writes all of `bytes` to `path`, atomically. Throws Error.

@@ -43,7 +43,8 @@ Snapshot read_snapshot_file(const std::string& path, std::optional<Format> forma
 /// One sentence for everything that the format cannot keep.
 std::vector<std::string> losses(const Snapshot& snapshot, Format format);
 
-/// Writes atomically; without a format the extension decides. Returns losses() for the command to show. Throws Error; the old file then is unchanged.
+/// Writes atomically; without a format the extension decides. Returns losses() for the command to show. Throws Error; the old
+/// file then is unchanged.
 std::vector<std::string> write_snapshot_file(const Snapshot& snapshot, const std::string& path,
                                              std::optional<Format> format = std::nullopt);
 

@@ -83,7 +83,8 @@ Handle create_group(hid_t parent, const char* name, const std::string& where);
 
 /// Names of the links in a file or group, 1000 at most.
 std::vector<std::string> names_in(hid_t parent);
-/// Names of the attributes of a file, group or dataset, 1000 at most. HDF5 1.10 crashes here on some damaged files: rehearsal.hpp.
+/// Names of the attributes of a file, group or dataset, 1000 at most. HDF5 1.10 crashes here on some damaged files:
+/// rehearsal.hpp.
 std::vector<std::string> attributes_of(hid_t object);
 
 /// Creates and writes a contiguous dataset (columns 1: one-dimensional).
