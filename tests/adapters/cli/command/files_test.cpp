@@ -216,7 +216,7 @@ TEST_F(Files, NoSpaceForTheEnergyLogIsSaidAndARestartGoesOn) {
         ok(words + " --restart");
         ok(words + " --set run.output=b");
         EXPECT_EQ(read("a_energy.csv"), read("b_energy.csv")) << "'" << rest << "'";
-        ok(words + " --set run.steps=400"); // a restart file within the log again
+        ok(words + " --set run.steps=200"); // a restart file within the log again
     }
 }
 
