@@ -127,7 +127,8 @@ class Command:
     def small_disk(self, dice, folder):
         """Outputs go to a disk that fills up; with more room the run goes on, and ends as one that never stopped."""
         run = [self.program, "run", "d.yaml", "--quiet", "--set", "run.output=small/a"]
-        mount = f"mount -t tmpfs -o size={4 * dice.randrange(2, 100)}k none small; "
+        pages = os.path.getsize(os.path.join(folder, "p.hdf5")) // 4096 + 1  # six times that is enough for all
+        mount = f"mount -t tmpfs -o size={4 * dice.randrange(2, 6 * pages + 3)}k none small; "
         listing = 'code=$?; ls -a small; exit "$code"'
         result = self.script(folder, f'{mount} "$@"; {listing}', *run, shell=self.OWN_MOUNTS)
         found = self.refused_for_space(result) or self.debris(result.stdout.split())

@@ -27,7 +27,7 @@ class Files : public Program {
     /// Fails, soon, and says every one of these words.
     void refused(const std::string& words, const std::vector<std::string>& texts,
                  const std::string& environment = "") const {
-        const Outcome outcome = graft(words, environment + " timeout 20");
+        const Outcome outcome = graft(words, environment + " timeout -k 5 20");
         EXPECT_EQ(outcome.status, 1) << words << "\n" << outcome.out << outcome.err;
         for (const std::string& text : texts) {
             EXPECT_NE(outcome.err.find(text), std::string::npos)
