@@ -18,7 +18,7 @@ namespace {
 
 namespace harmonic = moments::HWY_NAMESPACE;
 
-/// One target against the cells in the lanes of one vector.
+/// The targets in the lanes of one vector against one cell: groups have few cells of these orders, and many targets.
 template <typename T>
 struct HarmonicPair {
     using Ops = VectorOps<T>;
@@ -30,9 +30,8 @@ struct HarmonicPair {
     Real w[moments::harmonic_count(moments::max_order)];
     Real table[moments::max_table];
 
-    HWY_INLINE void add(const T* rows, const Real (&place)[3], Real (&sum)[4]) {
-        const typename Ops::D d;
-        const auto row = [&](int k) HWY_ATTR { return hn::Load(d, rows + k * source_pad); };
+    HWY_INLINE void add(const T* cell, const Real (&place)[3], Real (&sum)[4]) {
+        const auto row = [&](int k) HWY_ATTR { return hn::Set(typename Ops::D(), cell[k * source_pad]); };
         Real u[3] = {ops.sub(place[0], row(row_x)), ops.sub(place[1], row(row_y)), ops.sub(place[2], row(row_z))};
         const Real inverse = ops.inverse_root(ops.fma(u[0], u[0], ops.fma(u[1], u[1], ops.mul(u[2], u[2]))));
         for (Real& x : u)
@@ -51,24 +50,55 @@ struct HarmonicPair {
 };
 
 template <typename T>
+const T* rows_of(const CellVariant& v, const Cells<T>& cells, int64_t j) {
+    return cells.rows + j / source_pad * row_count(v.order, false) * source_pad + j % source_pad;
+}
+
+/// Without what fills up the last block.
+template <typename T>
+int64_t count_cells(const CellVariant& v, const Cells<T>& cells) {
+    int64_t count = cells.count;
+    const auto is_nothing = [&](const T* cell) {
+        for (int k = row_charge; k < row_count(v.order, false); ++k)
+            if (cell[k * source_pad] != 0)
+                return false;
+        return true;
+    };
+    while (count > 0 && is_nothing(rows_of(v, cells, count - 1)))
+        --count;
+    return count;
+}
+
+template <typename T>
 void m2p_any(const CellVariant& v, const Cells<T>& cells, const Targets<T>& targets, int64_t chunk, const FieldSums& out) {
     using Ops = VectorOps<T>;
     using Real = typename Ops::Real;
     const Ops ops;
     const typename Ops::D d;
-    const int64_t block_size = row_count(v.order, false) * source_pad;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    const int64_t count = count_cells(v, cells);
+    const T* const from[3] = {targets.x, targets.y, targets.z};
     double* const to[4] = {out.ax, out.ay, out.az, out.potential};
     HarmonicPair<T> pair;
     pair.order = v.order;
-    for (int64_t begin = 0; begin < cells.count; begin += chunk) {
-        const int64_t end = std::min(cells.count, begin + chunk);
-        for (int64_t k = 0; k < targets.count; ++k) {
-            const Real place[3] = {hn::Set(d, targets.x[k]), hn::Set(d, targets.y[k]), hn::Set(d, targets.z[k])};
+    for (int64_t k = 0; k < targets.count; k += lanes) {
+        const int64_t n = std::min(lanes, targets.count - k);
+        alignas(64) T some[16];
+        Real place[3];
+        for (int a = 0; a < 3; ++a) {
+            for (int64_t i = 0; i < lanes; ++i)
+                some[i] = from[a][k + std::min(i, n - 1)];
+            place[a] = hn::Load(d, some);
+        }
+        for (int64_t begin = 0; begin < count; begin += chunk) {
             Real sum[4] = {ops.set(0), ops.set(0), ops.set(0), ops.set(0)};
-            for (int64_t j = begin; j < end; j += static_cast<int64_t>(hn::Lanes(d)))
-                pair.add(cells.rows + j / source_pad * block_size + j % source_pad, place, sum);
-            for (int a = 0; a < (v.potential ? 4 : 3); ++a)
-                to[a][k] += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum[a])));
+            for (int64_t j = begin; j < std::min(count, begin + chunk); ++j)
+                pair.add(rows_of(v, cells, j), place, sum);
+            for (int a = 0; a < (v.potential ? 4 : 3); ++a) {
+                hn::Store(sum[a], d, some);
+                for (int64_t i = 0; i < n; ++i)
+                    to[a][k + i] += static_cast<double>(some[i]);
+            }
         }
     }
 }
