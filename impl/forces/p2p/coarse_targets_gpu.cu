@@ -4,12 +4,14 @@
 // stop the computation, which is then done in double.
 //
 // Looked for and summed beside the tasks, which know nothing of them: what these give such a target is left
-// out where slots are gathered. Ordinary groups have none. A warp holds a group's targets against the sources of the
-// leaves that come near the group, first by one number each, the place along a slanted line; where numbers are close, by
-// that along another line, too; and only where both are, by places. Sums: a block shares the
-// sources of a group's list, two targets of a warp at a time, parts added in order.
-// Cost: a read of the targets' places, 24 B each, of the centres of a group's near cells, 24 B, and of the boxes of its
-// leaves, 48 B; 5 instruction slots for 32 sources and 64 targets; 32 pairs of a coarse target in 33 cycles of the FP64 pipe.
+// out where slots are gathered. Ordinary groups have none. A warp holds a group's targets against sources: where targets
+// are the sources, against each other and the few before and behind them in order (two groups' pair on two sides of a
+// large cell's face is not seen); else against the sources of the leaves that come near the group. First by one number
+// each, the place along a slanted line; where numbers are close, by that along another line, too; and only where both are,
+// by places. Sums: a block shares the sources of a group's list, two targets of a warp at a time, parts added in order.
+// Cost: a read of the targets' places, 24 B each, of the centres of a group's near cells, 24 B; other groups read the boxes
+// of their list, 48 B a leaf; 5 instruction slots for 32 sources and 64 targets; 32 pairs of a coarse target in 33 cycles
+// of the FP64 pipe.
 #include "forces/field_gpu.cuh"
 #include "forces/p2p/pair_exact_gpu.cuh"
 #include "forces/source_tiles_gpu.cuh"
@@ -140,32 +142,36 @@ __device__ bool has_near_source(const EvaluationView& v, int64_t g, int64_t k, d
     return __any_sync(whole_warp, found);
 }
 
+constexpr int32_t neighbours = 4; // in order, of a group's first and last target
+
 /// Of the targets from `base` on: TargetRows::maybe.
 template <bool same_places>
 __device__ unsigned maybe_close(const EvaluationView& v, const GroupFrame& frame, int64_t g, int32_t base) {
     const int lane = lane_of_thread();
-    const auto target = [&](int32_t k) {
+    const auto target = [&](int32_t k, int32_t beside) {
         const int64_t i = int64_t{frame.first} + k;
-        return k < frame.count ? place_on_lines(frame, v.targets.x[i], v.targets.y[i], v.targets.z[i])
-                               : Lines{};
+        return k >= -beside && k < frame.count + beside && i >= 0 && i < v.targets.count
+                   ? place_on_lines(frame, v.targets.x[i], v.targets.y[i], v.targets.z[i])
+                   : Lines{};
     };
     TargetRows targets;
     for (int r = 0; r < rows; ++r)
-        targets.at[r] = target(base + 32 * r + lane);
-    if constexpr (same_places)
-        for (int32_t begin = 0; begin < frame.count && !is_place(batch_group(v, g).target.box); begin += 32)
-            hold_against(target(begin + lane), (begin - base) / 32, targets);
-    for_leaves_near(v, g, frame_resolution / frame.scale, [&](const tree::Node& leaf, bool heap) {
-        if (same_places && leaf.first >= frame.first && leaf.first + leaf.count <= frame.first + frame.count)
-            return;
-        const int32_t end = leaf.first + (heap ? 1 : leaf.count);
-        for (int32_t begin = leaf.first; begin < end; begin += 32) {
-            const int32_t j = begin + lane;
-            hold_against(j < end ? place_on_lines(frame, v.sources.x[j], v.sources.y[j], v.sources.z[j])
-                                 : Lines{},
-                         -1, targets);
-        }
-    });
+        targets.at[r] = target(base + 32 * r + lane, 0);
+    if constexpr (same_places) {
+        if (is_place(batch_group(v, g).target.box))
+            return 0;
+        for (int32_t begin = -32; begin < frame.count + neighbours; begin += 32)
+            hold_against(target(begin + lane, neighbours), (begin - base) / 32, targets);
+    } else {
+        for_leaves_near(v, g, frame_resolution / frame.scale, [&](const tree::Node& leaf, bool heap) {
+            const int32_t end = leaf.first + (heap ? 1 : leaf.count);
+            for (int32_t begin = leaf.first; begin < end; begin += 32) {
+                const int32_t j = begin + lane;
+                hold_against(j < end ? place_on_lines(frame, v.sources.x[j], v.sources.y[j], v.sources.z[j]) : Lines{},
+                             -1, targets);
+            }
+        });
+    }
     return targets.maybe;
 }
 

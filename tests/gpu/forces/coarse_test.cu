@@ -100,33 +100,6 @@ TEST_F(Coarse, ClosePairsKeepTheirDigits) {
             }
 }
 
-/// Close pairs that target order keeps far apart: on two sides of the root's middle planes, and of an edge where planes meet.
-TEST_F(Coarse, ClosePairsOnTwoSidesOfAFace) {
-    Particles p;
-    std::mt19937_64 random(4);
-    std::uniform_real_distribution<double> uniform(-1, 1);
-    for (const double corner : {-1.0, 1.0}) // the root's centre is 0
-        p.add(corner, corner, corner, 1e-3);
-    for (int64_t i = 0; i < test::test_size(3000, 600); ++i)
-        p.add(uniform(random), uniform(random), uniform(random), 1e-3);
-    for (int64_t i = 0; i < test::test_size(300, 60); ++i) {
-        const double apart = std::pow(10, -7 - static_cast<double>(i % 4));
-        double at[3] = {uniform(random), uniform(random), uniform(random)};
-        double other[3] = {at[0], at[1], at[2]};
-        at[i % 3] = -apart, other[i % 3] = 0.5 * apart;
-        if (i % 5 == 0)
-            at[(i + 1) % 3] = 2 * apart, other[(i + 1) % 3] = -apart;
-        p.add(at[0], at[1], at[2], 1e-3), p.add(other[0], other[1], other[2], 1e-3);
-    }
-    for (const int group : {32, 64, 200}) {
-        SceneOptions o;
-        o.group = group;
-        SCOPED_TRACE("groups of " + std::to_string(group));
-        for (const DevicePrecision precision : singles)
-            compare_close(Scene(p, o), precision);
-    }
-}
-
 TEST_F(Coarse, SoftenedBelowTheFramesResolution) {
     graft::test::Cases cases(3);
     for (const Softening softening : {Softening::plummer, Softening::spline})
