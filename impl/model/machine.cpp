@@ -58,7 +58,7 @@ constexpr auto cpu = number<&Machine::cpu, Field>;
 template <auto Field>
 constexpr auto gpu = number<&Machine::gpu, Field>;
 template <auto Field>
-constexpr auto gpu_rehmann = part_number<&Machine::gpu, &Gpu::rehmann, Field>;
+constexpr auto gpu_orb_passes = part_number<&Machine::gpu, &Gpu::orb_passes, Field>;
 template <auto Field>
 constexpr auto gpu_orb = part_number<&Machine::gpu, &Gpu::orb, Field>;
 template <auto Field>
@@ -138,30 +138,30 @@ constexpr MachineKey keys[] = {
     gpu<&Gpu::kernel_s>("gpu.kernel_s", "s",
                         "a short reading kernel after another, without the time of its bytes"),
     gpu<&Gpu::wait_s>("gpu.wait_s", "s", "an empty kernel launched and waited for by the host"),
-    gpu_rehmann<&GpuRehmann::count_left_bytes_per_s>(
+    gpu_orb_passes<&GpuOrbPasses::count_left_bytes_per_s>(
         "gpu.count_left_bytes_per_s", "B/s", "keys counted left of a cut; absent: the read bandwidth"),
-    gpu_rehmann<&GpuRehmann::count_level_bytes_per_s>(
+    gpu_orb_passes<&GpuOrbPasses::count_level_bytes_per_s>(
         "gpu.count_level_bytes_per_s", "B/s", "the same without warp primitives (rehmann2022, listing 10)"),
-    gpu_rehmann<&GpuRehmann::count_cell_bytes_per_s>("gpu.count_cell_bytes_per_s", "B/s",
+    gpu_orb_passes<&GpuOrbPasses::count_cell_bytes_per_s>("gpu.count_cell_bytes_per_s", "B/s",
                                                      "the same by a kernel for one cell (listing 9)"),
-    gpu_rehmann<&GpuRehmann::partition_bytes_per_s>(
+    gpu_orb_passes<&GpuOrbPasses::partition_bytes_per_s>(
         "gpu.partition_bytes_per_s", "B/s",
         "rehmann2022's partition, to temporaries and back, read plus written; absent: the copy bandwidth"),
-    gpu_rehmann<&GpuRehmann::axis_bytes_per_s>(
+    gpu_orb_passes<&GpuOrbPasses::axis_bytes_per_s>(
         "gpu.axis_bytes_per_s", "B/s",
         "rehmann2022's columns, read plus written; absent: the copy bandwidth"),
-    gpu_rehmann<&GpuRehmann::partition_few_bytes_per_s>("gpu.partition_few_bytes_per_s", "B/s",
+    gpu_orb_passes<&GpuOrbPasses::partition_few_bytes_per_s>("gpu.partition_few_bytes_per_s", "B/s",
                                                         "the same while cells have more than 2^22 points"),
-    gpu_rehmann<&GpuRehmann::pass_s>(
+    gpu_orb_passes<&GpuOrbPasses::pass_s>(
         "gpu.pass_s", "s", "launch, results and wait of a pass that counts; absent: launch_s and wait_s"),
-    gpu_rehmann<&GpuRehmann::pass_block_s>("gpu.pass_block_s", "s", "more for each block of 4,096 keys"),
-    gpu_rehmann<&GpuRehmann::pass_cell_s>("gpu.pass_cell_s", "s", "more for each cell"),
-    gpu_rehmann<&GpuRehmann::cell_kernel_s>(
+    gpu_orb_passes<&GpuOrbPasses::pass_block_s>("gpu.pass_block_s", "s", "more for each block of 4,096 keys"),
+    gpu_orb_passes<&GpuOrbPasses::pass_cell_s>("gpu.pass_cell_s", "s", "more for each cell"),
+    gpu_orb_passes<&GpuOrbPasses::cell_kernel_s>(
         "gpu.cell_kernel_s", "s", "counting a small cell after another, without the time of the bytes"),
-    gpu_rehmann<&GpuRehmann::axis_round_s>("gpu.axis_round_s", "s",
+    gpu_orb_passes<&GpuOrbPasses::axis_round_s>("gpu.axis_round_s", "s",
                                            "256 points of the longest block, columns by a kernel a cell"),
-    gpu_rehmann<&GpuRehmann::partition_round_s>("gpu.partition_round_s", "s", "the same of the partition"),
-    gpu_rehmann<&GpuRehmann::block_s>("gpu.block_s", "s",
+    gpu_orb_passes<&GpuOrbPasses::partition_round_s>("gpu.partition_round_s", "s", "the same of the partition"),
+    gpu_orb_passes<&GpuOrbPasses::block_s>("gpu.block_s", "s",
                                       "the host prepares a level of them, for each block of 4,096 points"),
     gpu_orb<&GpuOrb::count_bytes_per_s>("gpu.orb_count_bytes_per_s", "B/s",
                                         "Graft's ORB counts a level; absent: the read bandwidth"),

@@ -41,7 +41,7 @@ struct Cpu { // the node's processors together, unless the name says core
     std::array<ArrayReads, most_arrays> arrays; // the smaller first
 };
 
-struct GpuRehmann { // rehmann2022's ORB, pass by pass
+struct GpuOrbPasses { // rehmann2022's ORB, pass by pass
     double count_left_bytes_per_s = 0, count_level_bytes_per_s = 0, count_cell_bytes_per_s = 0;
     double axis_bytes_per_s = 0, partition_bytes_per_s = 0, partition_few_bytes_per_s = 0;
     double pass_s = 0, pass_block_s = 0, pass_cell_s = 0, block_s = 0;
@@ -58,7 +58,7 @@ struct Gpu { // one of `count` equal ones
     double read_bandwidth_bytes_per_s = 0, copy_bandwidth_bytes_per_s = 0;
     double mix_per_s = 0, special_functions_per_s = 0;
     double launch_s = 0, kernel_s = 0, wait_s = 0;
-    GpuRehmann rehmann; // keys gpu.count_left_bytes_per_s ... gpu.block_s
+    GpuOrbPasses orb_passes; // keys gpu.count_left_bytes_per_s ... gpu.block_s
     GpuOrb orb;         // keys gpu.orb_...
 };
 

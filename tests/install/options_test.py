@@ -19,9 +19,9 @@ COMPILED = ("graft_loader", "graft_api", "plugin/CMakeFiles/graft.dir/table.cpp.
 NOT_BUILT = re.compile(r"[ =/](impl/study|plugin/study|adapters/cli|adapters/(?!mpi/|c/|cxx/|fortran/|python/)|tests|examples)/\S*")
 
 
-def complaints(commands, repository):
+def complaints(commands, repository, build):
     for command in commands:
-        shown = command.replace(repository, "")
+        shown = command.replace(build, "").replace(repository, "")
         for found in re.findall(r"\s-l(graft\w*)", shown):
             yield f"links {found}, which is no target: {shown[-200:]}"
         found = NOT_BUILT.search(re.sub(r"cd \S+ && .*cmake\S* -P \S+", "", shown))
@@ -36,7 +36,7 @@ def main(cmake, ninja, repository, work, *definitions):
                     *(f"-DGRAFT_WITH_{option}=OFF" for option in LEFT_OUT), *definitions], check=True, stdout=subprocess.DEVNULL)
     subprocess.run([ninja, "-C", build, *COMPILED], check=True)
     commands = subprocess.run([ninja, "-C", build, "-t", "commands", "all"], check=True, text=True, capture_output=True).stdout.splitlines()
-    wrong = list(complaints(commands, repository))
+    wrong = list(complaints(commands, repository, build))
     if not any("libgraft.so.1" in command for command in commands):
         wrong.append(f"none of {len(commands)} commands makes libgraft.so.1")
     print(f"{len(commands)} commands", *wrong, sep="\n")

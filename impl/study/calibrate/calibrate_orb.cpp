@@ -80,15 +80,15 @@ double rate(double bytes, double seconds) {
 /// and all levels.
 void measure_passes(model::Gpu& gpu, const PaperSums (&few)[2], const PaperSums& all) {
     const auto pass_s = [&](const PaperSums& sums) {
-        return each(sums.count_s, sums.bytes / gpu.rehmann.count_left_bytes_per_s, sums.passes);
+        return each(sums.count_s, sums.bytes / gpu.orb_passes.count_left_bytes_per_s, sums.passes);
     };
     const double blocks[2] = {few[0].blocks / few[0].levels, few[1].blocks / few[1].levels};
-    gpu.rehmann.pass_block_s = each(pass_s(few[1]), pass_s(few[0]), blocks[1] - blocks[0]);
-    gpu.rehmann.pass_s = each(pass_s(few[0]), gpu.rehmann.pass_block_s * blocks[0], 1);
-    gpu.rehmann.pass_cell_s =
+    gpu.orb_passes.pass_block_s = each(pass_s(few[1]), pass_s(few[0]), blocks[1] - blocks[0]);
+    gpu.orb_passes.pass_s = each(pass_s(few[0]), gpu.orb_passes.pass_block_s * blocks[0], 1);
+    gpu.orb_passes.pass_cell_s =
         each(all.count_s,
-             all.bytes / gpu.rehmann.count_left_bytes_per_s + all.passes * gpu.rehmann.pass_s +
-                 all.pass_blocks * gpu.rehmann.pass_block_s,
+             all.bytes / gpu.orb_passes.count_left_bytes_per_s + all.passes * gpu.orb_passes.pass_s +
+                 all.pass_blocks * gpu.orb_passes.pass_block_s,
              all.pass_cells);
 }
 
@@ -99,37 +99,37 @@ void measure_paper_orb(model::Gpu& gpu, const DeviceBenchTable& bench, DeviceOrb
     constexpr double some = 64, any = leaves, many = 128; // cells of a level
     const std::string sweep = orb_answer(bench, request, OrbVariant::sweep, n);
     const size_t at = sweep.find("\"threads\":256,\"items\":16");
-    gpu.rehmann.count_left_bytes_per_s = number_after(sweep, at, "warp_bytes_per_s");
-    gpu.rehmann.count_level_bytes_per_s = number_after(sweep, at, "level_bytes_per_s");
-    gpu.rehmann.count_cell_bytes_per_s = number_after(sweep, at, "cell_bytes_per_s");
+    gpu.orb_passes.count_left_bytes_per_s = number_after(sweep, at, "warp_bytes_per_s");
+    gpu.orb_passes.count_level_bytes_per_s = number_after(sweep, at, "level_bytes_per_s");
+    gpu.orb_passes.count_cell_bytes_per_s = number_after(sweep, at, "cell_bytes_per_s");
     const std::string less = orb_answer(bench, request, OrbVariant::warp, n / 16),
                       more = orb_answer(bench, request, OrbVariant::warp, n);
     measure_passes(gpu, {paper_sums(less, 1, some), paper_sums(more, 1, some)}, paper_sums(less, 1, any));
     const PaperSums all = paper_sums(more, 1, any), few = paper_sums(more, 1, some / 2),
                     split = paper_sums(more, many, any);
     const double points = static_cast<double>(n);
-    gpu.rehmann.axis_bytes_per_s =
+    gpu.orb_passes.axis_bytes_per_s =
         rate(all.levels * axis_bytes * points, all.axis_s - all.levels * gpu.launch_s);
-    gpu.rehmann.partition_bytes_per_s = rate(split.levels * partition_bytes * points, split.partition_s);
-    gpu.rehmann.partition_few_bytes_per_s = rate(few.levels * partition_bytes * points, few.partition_s);
-    gpu.rehmann.block_s = each(all.rest_s, 0, all.blocks);
+    gpu.orb_passes.partition_bytes_per_s = rate(split.levels * partition_bytes * points, split.partition_s);
+    gpu.orb_passes.partition_few_bytes_per_s = rate(few.levels * partition_bytes * points, few.partition_s);
+    gpu.orb_passes.block_s = each(all.rest_s, 0, all.blocks);
 
     request.partition = OrbPartition::cell;
     const int64_t fewer = n / 6;
     const PaperSums own = paper_sums(orb_answer(bench, request, OrbVariant::cell, fewer), 1, any);
     const double bytes = own.levels * static_cast<double>(fewer);
-    gpu.rehmann.cell_kernel_s =
+    gpu.orb_passes.cell_kernel_s =
         each(own.count_s,
-             own.bytes / gpu.rehmann.count_cell_bytes_per_s + own.passes * gpu.rehmann.pass_s +
-                 own.pass_blocks * gpu.rehmann.pass_block_s + own.pass_cells * gpu.rehmann.pass_cell_s,
+             own.bytes / gpu.orb_passes.count_cell_bytes_per_s + own.passes * gpu.orb_passes.pass_s +
+                 own.pass_blocks * gpu.orb_passes.pass_block_s + own.pass_cells * gpu.orb_passes.pass_cell_s,
              own.launches);
     const double rounds =
                      study::orb_rounds_of_cells({static_cast<double>(fewer), static_cast<double>(leaves)}),
                  launches_s = own.cells * gpu.launch_s;
-    gpu.rehmann.axis_round_s =
-        each(own.axis_s, axis_bytes * bytes / gpu.rehmann.axis_bytes_per_s + launches_s, rounds);
-    gpu.rehmann.partition_round_s = each(
-        own.partition_s, partition_bytes * bytes / gpu.rehmann.partition_bytes_per_s + launches_s, rounds);
+    gpu.orb_passes.axis_round_s =
+        each(own.axis_s, axis_bytes * bytes / gpu.orb_passes.axis_bytes_per_s + launches_s, rounds);
+    gpu.orb_passes.partition_round_s = each(
+        own.partition_s, partition_bytes * bytes / gpu.orb_passes.partition_bytes_per_s + launches_s, rounds);
 }
 
 /// Ours: rates from n and n / 16 points; what is left of n / 16, in few leaves and in many, is for levels and

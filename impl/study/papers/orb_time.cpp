@@ -80,9 +80,9 @@ OrbStep count(const OrbRun& run, double bytes_per_s) {
 /// A pass beside its bytes. A number a block goes to the host, which waits, adds them up and says the next
 /// cuts: as measured, or a launch, a wait, and those numbers over the link and through one core.
 double pass_s(const model::Machine& machine, double blocks, double cells) {
-    if (machine.gpu.rehmann.pass_s > 0)
-        return machine.gpu.rehmann.pass_s + blocks * machine.gpu.rehmann.pass_block_s +
-               cells * machine.gpu.rehmann.pass_cell_s;
+    if (machine.gpu.orb_passes.pass_s > 0)
+        return machine.gpu.orb_passes.pass_s + blocks * machine.gpu.orb_passes.pass_block_s +
+               cells * machine.gpu.orb_passes.pass_cell_s;
     double seconds = machine.gpu.wait_s;
     for (const double bytes_per_s :
          {machine.link.bandwidth_bytes_per_s, machine.cpu.core_read_bandwidth_bytes_per_s})
@@ -92,10 +92,10 @@ double pass_s(const model::Machine& machine, double blocks, double cells) {
 }
 
 double counting_bytes_per_s(OrbCounting counting, const model::Gpu& gpu) {
-    const double own = counting == OrbCounting::cell    ? gpu.rehmann.count_cell_bytes_per_s
-                       : counting == OrbCounting::level ? gpu.rehmann.count_level_bytes_per_s
-                                                        : gpu.rehmann.count_left_bytes_per_s;
-    return or_else(own > 0 ? own : gpu.rehmann.count_left_bytes_per_s, gpu.read_bandwidth_bytes_per_s,
+    const double own = counting == OrbCounting::cell    ? gpu.orb_passes.count_cell_bytes_per_s
+                       : counting == OrbCounting::level ? gpu.orb_passes.count_level_bytes_per_s
+                                                        : gpu.orb_passes.count_left_bytes_per_s;
+    return or_else(own > 0 ? own : gpu.orb_passes.count_left_bytes_per_s, gpu.read_bandwidth_bytes_per_s,
                    "gpu.read_bandwidth_bytes_per_s");
 }
 
@@ -103,10 +103,10 @@ OrbStep gpu_count(const OrbRun& run, const model::Machine& machine, OrbCounting 
     const model::Gpu& gpu = machine.gpu;
     const bool by_cell = counting == OrbCounting::cell;
     OrbStep step = count(run, gpu.count * counting_bytes_per_s(counting, gpu));
-    double launch_s = gpu.rehmann.pass_s > 0 ? 0 : gpu.launch_s; // else in gpu.pass_s
+    double launch_s = gpu.orb_passes.pass_s > 0 ? 0 : gpu.launch_s; // else in gpu.pass_s
     if (by_cell)
         launch_s =
-            gpu.rehmann.cell_kernel_s > 0 ? gpu.rehmann.cell_kernel_s : std::max(gpu.launch_s, gpu.kernel_s);
+            gpu.orb_passes.cell_kernel_s > 0 ? gpu.orb_passes.cell_kernel_s : std::max(gpu.launch_s, gpu.kernel_s);
     for (int level = 0; level < levels_of(run.leaves); ++level) {
         const double passes = level_passes(run, level), cells = std::ldexp(1.0, level);
         const double launches = by_cell ? cell_iterations(run, level) * cells : passes;
@@ -189,13 +189,13 @@ OrbPrediction orb_gpu(const OrbRun& run, const model::Machine& machine, bool res
                                 "gpu.copy_bandwidth_bytes_per_s");
     const auto partition_rate = [&](int level) {
         const bool few = std::ldexp(run.particles, -level) > large_cell;
-        const double rate = few && gpu.rehmann.partition_few_bytes_per_s > 0
-                                ? gpu.rehmann.partition_few_bytes_per_s
-                                : gpu.rehmann.partition_bytes_per_s;
+        const double rate = few && gpu.orb_passes.partition_few_bytes_per_s > 0
+                                ? gpu.orb_passes.partition_few_bytes_per_s
+                                : gpu.orb_passes.partition_bytes_per_s;
         return rate > 0 ? rate : copy;
     };
     const auto axis_rate = [&](int) {
-        return gpu.rehmann.axis_bytes_per_s > 0 ? gpu.rehmann.axis_bytes_per_s : copy;
+        return gpu.orb_passes.axis_bytes_per_s > 0 ? gpu.orb_passes.axis_bytes_per_s : copy;
     };
     const bool by_cell = counting == OrbCounting::cell;
     static const char* const names[] = {"", "-level", "-kernel-per-cell"};
@@ -204,14 +204,14 @@ OrbPrediction orb_gpu(const OrbRun& run, const model::Machine& machine, bool res
     if (!resident)
         prediction.steps.push_back(send("send", run.bytes_per_record * run.particles, machine));
     prediction.steps.push_back(gpu_move("axis", run, 2 * key_bytes * run.particles, axis_rate,
-                                        gpu.rehmann.axis_round_s, by_cell, gpu));
+                                        gpu.orb_passes.axis_round_s, by_cell, gpu));
     prediction.steps.push_back(gpu_count(run, machine, counting));
     prediction.steps.push_back(gpu_move("partition", run,
                                         4 * run.bytes_per_record * run.particles, // and back
-                                        partition_rate, gpu.rehmann.partition_round_s, by_cell, gpu));
+                                        partition_rate, gpu.orb_passes.partition_round_s, by_cell, gpu));
     OrbStep blocks{"blocks"};
     for (int level = 0; level < levels_of(run.leaves); ++level)
-        blocks.seconds += level_blocks(run, level) * gpu.rehmann.block_s;
+        blocks.seconds += level_blocks(run, level) * gpu.orb_passes.block_s;
     prediction.steps.push_back(blocks);
     return prediction;
 }

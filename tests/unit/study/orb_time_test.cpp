@@ -44,7 +44,7 @@ TEST(OrbTime, BytesByHand) { // 1,024 particles, 4 leaves = 2 levels, 3 iteratio
 
 TEST(OrbTime, ColumnsAndBlocksOfTheGpu) {
     Machine m = simple();
-    m.gpu.rehmann.axis_bytes_per_s = 400, m.gpu.rehmann.block_s = 7;
+    m.gpu.orb_passes.axis_bytes_per_s = 400, m.gpu.orb_passes.block_s = 7;
     const study::OrbPrediction p = study::orb_gpu({40960, 8, 5}, m, true); // 3 levels, 10 blocks
     EXPECT_DOUBLE_EQ(step(p, "axis").seconds, 3 * 8 * 40960 / 400.);
     EXPECT_DOUBLE_EQ(step(p, "blocks").seconds, 3 * 10 * 7);
@@ -67,10 +67,10 @@ TEST(OrbTime, LaunchesWaitsAndResults) {
 TEST(OrbTime, MeasuredPassesAndKernelsOfCells) {
     Machine m = simple();
     m.gpu.launch_s = 1, m.gpu.kernel_s = 2, m.gpu.wait_s = 10;
-    m.gpu.rehmann.pass_s = 5, m.gpu.rehmann.pass_block_s = 0.5, m.gpu.rehmann.pass_cell_s = 0.25;
-    m.gpu.rehmann.count_left_bytes_per_s = 900, m.gpu.rehmann.count_level_bytes_per_s = 800,
-    m.gpu.rehmann.count_cell_bytes_per_s = 700;
-    m.gpu.rehmann.cell_kernel_s = 3, m.gpu.rehmann.axis_round_s = 4, m.gpu.rehmann.partition_round_s = 6;
+    m.gpu.orb_passes.pass_s = 5, m.gpu.orb_passes.pass_block_s = 0.5, m.gpu.orb_passes.pass_cell_s = 0.25;
+    m.gpu.orb_passes.count_left_bytes_per_s = 900, m.gpu.orb_passes.count_level_bytes_per_s = 800,
+    m.gpu.orb_passes.count_cell_bytes_per_s = 700;
+    m.gpu.orb_passes.cell_kernel_s = 3, m.gpu.orb_passes.axis_round_s = 4, m.gpu.orb_passes.partition_round_s = 6;
     const study::OrbRun run{40960, 8, 5}; // 15 passes of 10 blocks; 7 cells
     const double bytes = 15 * 4 * 40960., passes_s = 15 * (5 + 10 * 0.5) + 5 * 7 * 0.25;
     EXPECT_DOUBLE_EQ(step(study::orb_gpu(run, m, true), "count").seconds, bytes / 900 + passes_s);
@@ -88,7 +88,7 @@ TEST(OrbTime, MeasuredPassesAndKernelsOfCells) {
 
 TEST(OrbTime, PartitionOfFewLargeCells) {
     Machine m = simple();
-    m.gpu.rehmann.partition_bytes_per_s = 600, m.gpu.rehmann.partition_few_bytes_per_s = 500;
+    m.gpu.orb_passes.partition_bytes_per_s = 600, m.gpu.orb_passes.partition_few_bytes_per_s = 500;
     const double n = 0x1p24; // cells of 2^24, 2^23, 2^22 points
     EXPECT_DOUBLE_EQ(step(study::orb_gpu({n, 8, 5}, m, true), "partition").seconds, 48 * n * (2 / 500. + 1 / 600.));
 }
@@ -124,7 +124,7 @@ TEST(OrbTime, RehmannsMeasurement) {
     Machine m;
     m.cpu.read_bandwidth_bytes_per_s = 68e9;
     m.gpu.count = 1, m.gpu.read_bandwidth_bytes_per_s = 732e9;
-    m.gpu.rehmann.count_left_bytes_per_s = 0x1p27 * 4 / 1.9e-3;
+    m.gpu.orb_passes.count_left_bytes_per_s = 0x1p27 * 4 / 1.9e-3;
     m.link.bandwidth_bytes_per_s = 15.75e9;
     const study::OrbPrediction p = study::orb_gpu_count({0x1p30, 4096, 20}, m);
     EXPECT_NEAR((step(p, "send").seconds + step(p, "count").seconds) / 6.84, 1, 0.02);
