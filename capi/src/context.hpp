@@ -105,7 +105,8 @@ int32_t collective(graft_context* context, const char* entry, Body&& body,
         comm::Communicator& ranks = *context->ranks;
         if (ranks.alone()) {
             require_flight(*context, flight, entry);
-            require_threads(*context);
+            if (flight == Flight::none) // what is in flight must be ended
+                require_threads(*context);
             body(ranks);
             return;
         }

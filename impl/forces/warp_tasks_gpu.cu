@@ -77,9 +77,9 @@ __global__ void size_sources_kernel(EvaluationView v, int64_t n, float* size) {
         backend::stop_with(v.status, needs_double);
 }
 
-/// Strays are few. Single precision feels nothing of those beyond 2^40 of a group's frame. Where they are ordinary charges
-/// that is 2^-24 of what `most` does to the group, all of which is within longest_most.
-constexpr double heaviest_stray = 16, longest_most = 0x1p28; // of the mean charge; frame units
+/// Single precision feels nothing of strays beyond 2^40 of a group's frame. Where they are ordinary charges that is 2^-24 of what
+/// `most` does to the group, all of which is within longest_most: strays are less than a fifth of the particles.
+constexpr double heaviest_stray = 2, longest_most = 0x1p28; // of the mean charge; frame units
 
 __global__ void check_strays_kernel(EvaluationView v, int64_t n) {
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;

@@ -60,7 +60,8 @@ def no_hooks(build, prefix):
     for root, _, names in os.walk(prefix):
         for path in (os.path.join(root, name) for name in names if ".so" in name):
             with open(path, "rb") as library:
-                found = [word for word in HOOKS if word in library.read()]
+                content = library.read()
+            found = [word for word in HOOKS if word in content]
             if found:
                 raise SystemExit(f"{path} has the test hook {found[0].decode()}; expected none without GRAFT_TEST_HOOKS")
 

@@ -5,6 +5,7 @@
 As a rule of lint.py: of the commits after SINCE; older ones stay as they are. Where the history does not reach that far (a
 shallow clone, as CI has it): of the last commit. Without git, or outside of a clone: none.
 """
+import os
 import subprocess
 import sys
 
@@ -13,9 +14,11 @@ SINCE = "f094e66dabe07b7d9402f51cb5759ffb91f16dc8" # the last one before this ru
 
 
 def git(repository, *arguments):
-    """What git says, or None where it fails or is not there."""
+    """What git says of this folder, whatever a hook that calls has set; None where it fails or is not there."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
-        made = subprocess.run(["git", "-C", repository, *arguments], capture_output=True, text=True, check=False)
+        made = subprocess.run(["git", "-c", "core.hooksPath=/dev/null", "-C", repository, *arguments], capture_output=True, text=True,
+                              check=False, env=environment)
     except OSError:
         return None
     return made.stdout if made.returncode == 0 else None
@@ -30,7 +33,7 @@ def check(repository, since=SINCE):
     if top is None or top.strip(): # no clone, or a folder in somebody else's
         return
     known = git(repository, "merge-base", "--is-ancestor", since, "HEAD") is not None
-    for line in (git(repository, "log", "--format=%h %s", *([f"{since}..HEAD"] if known else ["-1"])) or "").splitlines():
+    for line in (git(repository, "log", "--no-merges", "--format=%h %s", *([f"{since}..HEAD"] if known else ["-1"])) or "").splitlines():
         commit, _, subject = line.partition(" ")
         if complaint := wrong(subject):
             yield f"commit {commit}: {complaint}"

@@ -21,6 +21,7 @@ struct team {
 struct member {
     struct team *team;
     int number;
+    int wanted; // by omp_set_num_threads
 };
 
 static __thread struct member own;
@@ -30,11 +31,12 @@ int omp_get_num_procs(void) { return (int)sysconf(_SC_NPROCESSORS_ONLN); }
 int omp_get_thread_num(void) { return own.number; }
 int omp_get_num_threads(void) { return own.team != NULL ? own.team->threads : 1; }
 int omp_in_parallel(void) { return own.team != NULL; }
+void omp_set_num_threads(int threads) { own.wanted = threads; }
 
 int omp_get_max_threads(void) {
     const char *text = getenv("OMP_NUM_THREADS");
     const int given = text != NULL ? atoi(text) : 0;
-    return given > 0 ? given : omp_get_num_procs();
+    return own.wanted > 0 ? own.wanted : given > 0 ? given : omp_get_num_procs();
 }
 
 static void *run(void *given) {
@@ -57,7 +59,7 @@ void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned 
     pthread_mutex_init(&team.mutex, NULL);
     pthread_barrier_init(&team.barrier, NULL, (unsigned)team.threads);
     for (int i = 0; i < team.threads; ++i) {
-        members[i] = (struct member){&team, i};
+        members[i] = (struct member){&team, i, before.wanted};
         if (i > 0 && pthread_create(&ids[i], NULL, run, &members[i]) != 0)
             abort();
     }

@@ -92,7 +92,9 @@ int bench_force_command(const Words& words) {
     Deck deck(engine);
     for (const auto& [key, value] : keys_of(arguments)) {
         yaml += key + ": " + value + "\n";
-        deck.set(key, value);
+        if (!key.starts_with("machine.")) { // the study's own
+            deck.set(key, value);
+        }
     }
     Solver(deck).log_to_stderr(); // a study has no log: what there is to warn of is known before it
     std::printf("%s\n", engine.run_study("force", yaml).c_str());

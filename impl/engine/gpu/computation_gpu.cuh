@@ -80,6 +80,7 @@ struct Computation {
     /// 0: that of all.
     struct {
         double lower[3] = {0, 0, 0}, edge = 0;
+        bool has_halo = false;
     } root_of_most;
     backend::DeviceBuffer<DeviceOutcome> outcome;
     backend::PinnedBuffer<DeviceOutcome> host_outcome;

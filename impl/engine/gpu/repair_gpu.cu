@@ -119,8 +119,8 @@ void Repair::split_deep_cells(Steps& s) {
 
 /// Where a few particles stand far outside, as bodies that blew up do: keys for a cube of what most of a sample span and a halo
 /// about it, in which strays have those of the nearest cells. Boxes and radii of nodes hold them all the same; frames in single
-/// precision do without them (forces/warp_tasks_gpu.cu). False: the particles are no such case, or were taken for one before.
-/// Waits.
+/// precision do without them (forces/warp_tasks_gpu.cu). Once more: without the halo. False: the particles are no such case, or
+/// were taken for one twice. Waits.
 bool Repair::take_root_of_most(Steps& s) {
     constexpr int64_t sample_size = 1024, outside = sample_size / 32; // of these, on either side
     constexpr double halo = 64, far_outside = 0x1p11, too_far = 0x1p80; // times what most span
@@ -128,8 +128,18 @@ bool Repair::take_root_of_most(Steps& s) {
     const DeviceJob& job = c.job;
     const settings::Settings& settings = job.settings;
     if (!job.is_tree() || c.in_place() || job.over_ranks || settings.has_box || job.n < sample_size ||
-        settings.tree_type != tree::TreeType::octree || c.root_of_most.edge > 0)
+        settings.tree_type != tree::TreeType::octree)
         return false;
+    if (c.root_of_most.edge > 0) { // its cells are too large as well: without the halo
+        if (!c.root_of_most.has_halo)
+            return false;
+        const double without = c.root_of_most.edge / halo * 2;
+        for (double& lower : c.root_of_most.lower)
+            lower += 0.5 * (c.root_of_most.edge - without);
+        c.root_of_most.edge = without, c.root_of_most.has_halo = false;
+        c.tree_from = TreeFrom::build;
+        return true;
+    }
     const double* const axes[3] = {s.import.x.data(), s.import.y.data(), s.import.z.data()};
     std::vector<double> sample[3];
     for (int a = 0; a < settings.dimension; ++a) {
@@ -154,8 +164,10 @@ bool Repair::take_root_of_most(Steps& s) {
     edge *= halo;
     for (int a = 0; a < 3; ++a)
         c.root_of_most.lower[a] = middle[a] - 0.5 * edge;
-    c.root_of_most.edge = edge;
+    c.root_of_most.edge = edge, c.root_of_most.has_halo = true;
     c.tree_from = TreeFrom::build;
+    if (!job.uses_tasks() && settings.precision != settings::Precision::fp64)
+        take_double(s); // a paper's kernel has frames that strays count in
     c.note = "a few particles are far outside: keys of the cube that holds most";
     return true;
 }

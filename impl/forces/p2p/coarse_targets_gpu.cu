@@ -142,7 +142,8 @@ __device__ bool has_near_source(const EvaluationView& v, int64_t g, int64_t k, d
     return __any_sync(whole_warp, found);
 }
 
-constexpr int32_t neighbours = 4; // in order, of a group's first and last target
+constexpr int32_t neighbours = 4;    // in order, of a group's first and last target
+constexpr int32_t most_each = 1024; // in larger groups each is held against those about it in order
 
 /// Of the targets from `base` on: TargetRows::maybe.
 template <bool same_places>
@@ -158,9 +159,9 @@ __device__ unsigned maybe_close(const EvaluationView& v, const GroupFrame& frame
     for (int r = 0; r < rows; ++r)
         targets.at[r] = target(base + 32 * r + lane, 0);
     if constexpr (same_places) {
-        if (is_place(batch_group(v, g).target.box))
-            return 0;
-        for (int32_t begin = -32; begin < frame.count + neighbours; begin += 32)
+        const int32_t reach = frame.count <= most_each ? most_each : 32 * rows;
+        const int32_t end = min(frame.count + neighbours, base + 32 * rows + reach);
+        for (int32_t begin = max(-32, base - reach); begin < end; begin += 32)
             hold_against(target(begin + lane, neighbours), (begin - base) / 32, targets);
     } else {
         for_leaves_near(v, g, frame_resolution / frame.scale, [&](const tree::Node& leaf, bool heap) {
@@ -178,6 +179,8 @@ __device__ unsigned maybe_close(const EvaluationView& v, const GroupFrame& frame
 /// A lane's bits: whether target base + 32 r + lane has a source closer than the frame resolves.
 template <bool same_places>
 __device__ unsigned close_rows(const EvaluationView& v, const GroupFrame& frame, int64_t g, int32_t base) {
+    if (is_place(batch_group(v, g).target.box)) // all of them, or none
+        return has_near_source(v, g, frame.first, frame_resolution / frame.scale) ? ~0u : 0u;
     const unsigned maybe = maybe_close<same_places>(v, frame, g, base);
     unsigned close = 0;
     for (int r = 0; r < rows; ++r)
