@@ -119,6 +119,7 @@ std::vector<Scene> scenes() {
     with("one of tiny mass", false, {{1e21, 0, 0, 1e-20}});
     with("one whose pull is that of the cube", false, {{0, 0, -1e14, 1e31}});
     with("three", true, {{1e18, 0, 0, 1}, {1e19, 1, 0, -1}, {0, -3e24, 0, 2}});
+    with("two beside each other, and a third", false, {{4096, 3, 4, 1}, {4096 + 1e-6, 3, 4, 1}, {1e15, 0, 0, 1}});
     with("two clumps", false, {});
     Cloud& pair = all.back().cloud;
     for (size_t i = 0; i < pair.x.size() / 3; ++i)
