@@ -175,23 +175,27 @@ Handle create_group(hid_t parent, const char* name, const std::string& where) {
     return group;
 }
 
+namespace {
+
+/// What HDF5 calls for each link or attribute; 1 ends it.
+template <typename Info>
+herr_t keep_name(hid_t, const char* name, const Info*, void* to) {
+    auto& names = *static_cast<std::vector<std::string>*>(to);
+    names.emplace_back(name);
+    return names.size() < most_names ? 0 : 1;
+}
+
+} // namespace
+
 std::vector<std::string> names_in(hid_t parent) {
     std::vector<std::string> names;
-    const auto keep = [](hid_t, const char* name, const H5L_info_t*, void* to) -> herr_t {
-        static_cast<std::vector<std::string>*>(to)->emplace_back(name);
-        return static_cast<std::vector<std::string>*>(to)->size() < most_names ? 0 : 1;
-    };
-    H5Literate(parent, H5_INDEX_NAME, H5_ITER_INC, nullptr, keep, &names);
+    H5Literate(parent, H5_INDEX_NAME, H5_ITER_INC, nullptr, keep_name<H5L_info_t>, &names);
     return names;
 }
 
 std::vector<std::string> attributes_of(hid_t object) {
     std::vector<std::string> names;
-    const auto keep = [](hid_t, const char* name, const H5A_info_t*, void* to) -> herr_t {
-        static_cast<std::vector<std::string>*>(to)->emplace_back(name);
-        return static_cast<std::vector<std::string>*>(to)->size() < most_names ? 0 : 1;
-    };
-    H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, keep, &names);
+    H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, keep_name<H5A_info_t>, &names);
     return names;
 }
 
