@@ -135,8 +135,10 @@ settings::Settings engine_settings(const Options& options) {
     settings::Settings s = options.engine;
     s.backend = asked.backend;
     s.tuned = asked.leaf != 0 || asked.group != 0;
-    s.leaf = asked.leaf != 0 ? asked.leaf : s.leaf;
-    s.group = asked.group != 0 ? asked.group : settings::standard_group(s.order);
+    s.leaf = asked.leaf;
+    s.group = asked.group;
+    s.order = asked.order;
+    s.precision = asked.precision;
     if (asked.walk == WalkAsked::transposed)
         s.walk = settings::Walk::transposed;
     if (asked.walk == WalkAsked::thread)
@@ -180,6 +182,7 @@ void take_live_keys(const Options& changed, settings::Settings& s) {
     if constexpr (((traits)&live) != 0)                                                                      \
         s.device.field = changed.engine.device.field;
 #include "settings/keys.inc"
+    s.order = changed.asked.order;
 }
 
 void check_options(const Options& options) {

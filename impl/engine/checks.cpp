@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "moments/moment_terms.hpp"
 #include "particles/charge_scale.hpp"
+#include "settings/choices.hpp"
 
 #include <cmath>
 #include <limits>
@@ -40,6 +41,8 @@ double scale_of_charges(double magnitude) {
         refuse_infinite_charge();
     return scale;
 }
+
+static_assert(settings::everywhere_order == moments::cartesian_order);
 
 void check_order(const settings::Settings& settings) {
     if (settings.method != settings::Method::tree || !moments::is_harmonic(settings.order))

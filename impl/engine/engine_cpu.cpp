@@ -19,15 +19,6 @@
 
 namespace graft::engine {
 
-settings::Settings settings_on_cpu(const settings::Settings& settings) {
-    settings::Settings own = settings;
-    if (!settings.tuned) { // a cut-off wants small boxes: what is met beyond it is lost
-        own.leaf = settings.periodic ? 16 : settings::Settings().leaf;
-        own.group = settings.periodic ? 32 : settings::Settings().group;
-    }
-    return own;
-}
-
 CpuEngine::CpuEngine(core::Memory& memory)
     : memory_(memory), problem_(memory), field_(memory), scratch_(memory), global_tree_(memory),
       spread_(memory), spread_field_(memory), work_(memory, "work of particles"),
@@ -49,7 +40,7 @@ void CpuEngine::compute(const Environment& environment, const Request& request, 
     const core::Timer total;
     comm::Communicator& comm = environment.comm;
     Report& report = environment.report;
-    const settings::Settings settings = settings_on_cpu(environment.settings);
+    const settings::Settings& settings = environment.settings;
     const backend::Executor executor{memory_, backend::resolve_threads(settings.threads)};
     CpuComputation c{environment, settings, request, executor, comm, report};
     if (placement.beside_gpus)

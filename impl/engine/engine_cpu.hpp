@@ -36,7 +36,7 @@ enum class FieldOrder { given, listed, tree };
 /// What the steps of one computation share.
 struct CpuComputation {
     const Environment& environment;
-    const settings::Settings& settings; // of this computation: with sizes
+    const settings::Settings& settings; // of this computation
     const Request& request;
     const backend::Executor& executor;
     comm::Communicator& comm;
@@ -45,9 +45,6 @@ struct CpuComputation {
     FieldOrder order = FieldOrder::given; // from evaluate() on, as the totals
     Totals totals{};
 };
-
-/// The user's settings with the sizes that the CPU takes where they leave them to it.
-settings::Settings settings_on_cpu(const settings::Settings& settings);
 
 class CpuEngine {
   public:

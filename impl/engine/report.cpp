@@ -39,6 +39,7 @@ std::vector<Figure> figures(const Report& report) {
             {"time_s", "lists", t.lists},
             {"interactions", "m2p", report.cells},
             {"interactions", "m2l", report.far_cells},
+            {"", "order", static_cast<double>(report.order)},
             {"tree", "nodes", static_cast<double>(report.nodes)},
             {"tree", "leaves", static_cast<double>(report.leaves)},
             {"tree", "groups", static_cast<double>(report.groups)},
@@ -130,6 +131,7 @@ void Report::forget_counts() {
 void Report::finish(const settings::Settings& settings, const core::Memory& memory) {
     valid = true;
     method = name_of(settings.method);
+    order = settings.order;
     precision = settings.method == settings::Method::reference ? "reference" : name_of(settings.precision);
     bytes_total = memory.bytes_held();
     bytes_peak = memory.bytes_peak();

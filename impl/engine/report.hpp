@@ -39,6 +39,7 @@ struct Report {
     double far_cells = 0; // M2L: cells that went into a group's polynomial, over all groups
     std::string local;    // "on", or "off: why"; "" where the method has none
     bool has_tree = false;
+    int order = 0; // of the expansions
     int64_t nodes = 0, leaves = 0, groups = 0, levels = 0;
     int64_t bytes_lists = 0, bytes_total = 0, bytes_peak = 0;
     /// What the last computation was to the ranks together; size 0: there was one rank.

@@ -69,7 +69,7 @@ NamedView device_array(const Request& request);
 /// What an engine works with: the ranks, the settings, who chooses sizes of trees and buffers, where to tell.
 struct Environment {
     comm::Communicator& comm;
-    const settings::Settings& settings; // the user's
+    const settings::Settings& settings; // of this computation: nothing is left to choose
     const core::Log& log;
     TreeTuning& tuning;
     BufferTuning& buffers;

@@ -6,7 +6,10 @@
 #include "engine/buffer_tuning.hpp"
 #include "engine/checks.hpp"
 #include "engine/gpu_calls.hpp"
+#include "settings/accuracy_reach.hpp"
+#include "settings/choices.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace graft::engine {
@@ -79,13 +82,15 @@ void Solver::require_nothing_begun(const char* entry) const {
 }
 
 Environment Solver::environment() {
-    return {*comm_, settings_, log_, tuning_, *buffers_, report_};
+    return {*comm_, computed_, log_, tuning_, *buffers_, report_};
 }
 
 void Solver::begin(const Request& request) {
     report_.valid = released_ = false;
     const Placement placement = backend_choice_.choose(*comm_, settings_, request, gpu_->device());
+    computed_ = settings::with_choices(settings_, placement.gpu || placement.beside_gpus);
     say(placement);
+    doubt(placement);
     on_gpu_ = placement.gpu;
     points_ = request.points != nullptr;
     if (on_gpu_)
@@ -109,12 +114,25 @@ void Solver::say(const Placement& placement) {
     said_ = std::move(words);
 }
 
+/// What was not to be doubted before it was known that GPUs compute, whose orders are lower.
+void Solver::doubt(const Placement& placement) {
+    if (!placement.gpu && !placement.beside_gpus)
+        return;
+    const std::vector<std::string> before = settings::accuracy_doubts(settings_);
+    std::string words;
+    for (const std::string& one : settings::accuracy_doubts(computed_))
+        words += std::ranges::find(before, one) == before.end() ? one : "";
+    if (words != doubted_ && !words.empty())
+        log_.write(core::LogLevel::warning, words);
+    doubted_ = std::move(words);
+}
+
 void Solver::work_of_particles(double* work) const {
     bool known = !released_ && report_.valid && !points_;
     if (known && on_gpu_)
-        known = gpu_->work_of_particles(settings_, work);
+        known = gpu_->work_of_particles(computed_, work);
     else if (known)
-        cpu_.work_of_particles(*comm_, settings_, work);
+        cpu_.work_of_particles(*comm_, computed_, work);
     if (!known)
         refuse_work();
 }

@@ -79,7 +79,10 @@ class Solver {
     /// was a compute() that succeeded. Not collective. Cost O(n).
     void work_of_particles(double* work) const;
 
+    /// For the next computation; what they leave to Graft is chosen when it begins (settings/choices.hpp).
     settings::Settings& settings() { return settings_; }
+    /// Of the last computation.
+    const settings::Settings& computed() const { return computed_; }
     core::Log& log() { return log_; }
     const Report& report() const { return report_; }
 
@@ -89,9 +92,10 @@ class Solver {
     void end(bool once = false);
     void require_nothing_begun(const char* entry) const;
     void say(const Placement& placement);
+    void doubt(const Placement& placement);
     Environment environment();
 
-    settings::Settings settings_;
+    settings::Settings settings_, computed_; // as asked; of the last computation
     core::Log log_;
     Report report_;
     TreeTuning tuning_;
@@ -103,6 +107,7 @@ class Solver {
     std::unique_ptr<GpuEngine> gpu_;
     void* stream_ = nullptr;
     std::string said_;    // about the backend
+    std::string doubted_; // about mac.accuracy
     bool on_gpu_ = false; // the last computation
     bool points_ = false; // it was a field_at
     bool begun_ = false;  // between begin_compute and end_compute

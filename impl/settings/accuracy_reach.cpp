@@ -2,10 +2,12 @@
 #include "settings/accuracy_reach.hpp"
 
 #include "core/error.hpp"
+#include "settings/choices.hpp"
 
 namespace graft::settings {
 
-std::vector<std::string> accuracy_doubts(const Settings& s) {
+std::vector<std::string> accuracy_doubts(const Settings& asked) {
+    const Settings s = with_choices(asked, false);
     std::vector<std::string> doubts;
     if (s.method != Method::tree || s.mac != MacType::error)
         return doubts;

@@ -10,7 +10,7 @@
 namespace graft::settings {
 
 enum class Method : int32_t { direct, tree, reference };
-enum class Precision : int32_t { fp32, mixed, fp64 };
+enum class Precision : int32_t { fp32, mixed, fp64, auto_ };
 enum class Interaction : int32_t { gravity, coulomb };
 enum class MacType : int32_t { edge, box, error };
 enum class Softening : int32_t { none, plummer, spline };
@@ -29,8 +29,10 @@ enum class Backend : int32_t { auto_, cpu, cuda };
 struct Settings {
 #define ENGINE_KEY(type, field, standard, ...) type field = standard;
 #include "settings/keys.inc"
-    int leaf = 64;   // N_leaf
-    int group = 128; // N_group
+    // Those that with_choices() (choices.hpp) chooses where they are left to Graft:
+    Precision precision = Precision::mixed; // auto_
+    int order = 2;                          // -1
+    int leaf = 64, group = 128;             // 0; N_leaf and N_group
     Walk walk = Walk::group;
     bool has_box = false;
     double box_lower[3] = {0, 0, 0};
@@ -44,10 +46,5 @@ struct Settings {
     DeviceOptions device;
     bool tuned = true; // leaf and group are the user's; false: the GPU takes sizes that suit it
 };
-
-/// tree.group where a CPU chooses: the cells of higher orders do more for small groups.
-constexpr int standard_group(int order) {
-    return order <= 4 ? 128 : 64;
-}
 
 } // namespace graft::settings

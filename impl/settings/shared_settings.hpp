@@ -15,6 +15,8 @@ void visit_shared_settings(const Settings& s, const Visit& visit) {
     if constexpr (((traits) & shared) != 0)                                                                  \
         visit(s.field);
 #include "settings/keys.inc"
+    visit(s.precision);
+    visit(s.order);
     visit(s.leaf);
     visit(s.group);
     visit(s.has_box);

@@ -222,6 +222,11 @@ static void compare_divisions(int shape) {
 
 int main(void) {
     char why[1024];
+    omp_set_dynamic(0); /* ranks are threads that wait for each other: fewer of them would wait for ever */
+    if (omp_get_thread_limit() < ranks) {
+        printf("OMP_THREAD_LIMIT is %d; expected %d and more\n", omp_get_thread_limit(), ranks);
+        return 77;
+    }
     if (graft_load(GRAFT_REAL, &api, why, sizeof why) != GRAFT_OK) {
         printf("%s\n", why);
         return 1;

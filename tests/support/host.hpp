@@ -122,7 +122,7 @@ class Context {
 inline capi::Options options(settings::Method method, settings::Precision precision = settings::Precision::fp64) {
     capi::Options v;
     v.engine.method = method;
-    v.engine.precision = precision;
+    v.asked.precision = precision;
     v.engine.threads = 1;
     return v;
 }

@@ -21,7 +21,8 @@ constexpr const char* figure_keys[] = {
     "time_s.sort",       "time_s.tree",      "time_s.moments",   "time_s.lists",     "time_s.forces",
     "time_s.total",      "interactions.p2p", "interactions.m2p", "interactions.m2l", "bytes.lists",
     "bytes.total",       "bytes.peak",       "threads",          "ranks.bytes_sent", "ranks.messages",
-    "ranks.collectives", "ranks.wait_s",     "ranks.imbalance"};
+    "ranks.collectives", "ranks.wait_s",     "ranks.imbalance", "order",
+    "sizes.leaf",        "sizes.group"};
 
 std::string setting(const CheckSettings& settings, const std::string& name, const std::string& otherwise) {
     const auto found = settings.find(name);
@@ -108,14 +109,17 @@ void describe(CheckResult& result, const Deck& deck) {
     result.theta = deck.number("mac.theta");
     result.accuracy = deck.number("mac.accuracy");
     result.softening = deck.number("softening.length");
-    result.order = static_cast<int>(deck.number("order"));
-    result.leaf = static_cast<int>(deck.number("tree.leaf"));
-    result.group = static_cast<int>(deck.number("tree.group"));
+    const auto chosen = [&](const char* figure, const char* key) {
+        const auto found = result.figures.find(figure);
+        return static_cast<int>(found != result.figures.end() ? found->second : deck.number(key));
+    };
+    result.order = chosen("order", "order");
+    result.leaf = chosen("sizes.leaf", "tree.leaf");
+    result.group = chosen("sizes.group", "tree.group");
     const auto word = [&](const char* key) { return deck.get(key).value_or(""); };
     result.tree = word("tree.type");
     result.walk = deck.is("study.walk", "auto") ? "group" : word("study.walk");
     result.method = word("method");
-    result.precision = word("precision");
     result.mac = word("mac.type");
 }
 
@@ -124,7 +128,7 @@ void describe(CheckResult& result, const Deck& deck) {
 const std::vector<EngineSetting>& engine_settings() {
     static const std::vector<EngineSetting> settings = {
         {"theta", "mac.theta", "T", "opening angle; criterion error: the largest one"},
-        {"order", "order", "P", "multipole order 0..12"},
+        {"order", "order", "P", "multipole order 0..12; -1: chosen for the accuracy"},
         {"mac", "mac.type", "TYPE", "opening criterion, a word of mac.type (graft deck --explain)"},
         {"accuracy", "mac.accuracy", "A",
          "criterion error: force error per node, about the p99 error (graft deck --explain says where)"},
@@ -134,7 +138,7 @@ const std::vector<EngineSetting>& engine_settings() {
         {"far-cells", "far_cells", "WHEN", "far cells as one polynomial of a group: auto, off or on"},
         {"walk", "study.walk", "TYPE", "auto, or of a paper: transposed (CPU), thread (GPU)"},
         {"method", "method", "NAME", "tree or direct"},
-        {"precision", "precision", "NAME", "fp32, mixed or fp64"},
+        {"precision", "precision", "NAME", "fp32, mixed, fp64 or auto"},
         {"backend", "backend", "NAME", "auto, cpu or gpu"},
         {"threads", "threads", "K", "threads; 0: as many as OpenMP would"},
         {"softening-kind", "softening.kind", "KIND", "none, plummer or spline"},
@@ -316,6 +320,7 @@ CheckResult CheckRunner::run(const CheckSettings& settings) {
     describe(result, deck);
     result.backend = unquoted(solver.figure_text("backend"));
     result.simd = unquoted(solver.figure_text("simd"));
+    result.precision = unquoted(solver.figure_text("precision"));
     result.threads = static_cast<std::int64_t>(result.figures.contains("threads") ? result.figures["threads"]
                                                                                   : deck.number("threads"));
     result.errors = errors(field);

@@ -279,11 +279,12 @@ ForceBenchResult bench_force(const ForceBench& bench) {
         result.device = solver.report().device.name;
         result.note = solver.report().device.note;
         result.sizes = solver.tuning().told();
+        result.computed = solver.computed();
         result.buffers = solver.buffers().told();
     }
     const int64_t arrays_bytes = points.bytes() + field.bytes();
     result.median["bytes.arrays"] = static_cast<double>(arrays_bytes);
-    if (const settings::Settings& s = bench.settings; result.backend == "gpu" && s.tuned) {
+    if (const settings::Settings& s = result.computed; result.backend == "gpu" && s.tuned) {
         const engine::FootprintShape shape =
             engine::footprint_shape(bench.n, s.leaf, s.group, s.order, bench.n > engine::always_lean, true);
         result.median["bytes.model"] = static_cast<double>(engine::footprint_bytes(shape));

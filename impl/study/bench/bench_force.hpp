@@ -48,7 +48,8 @@ struct ForceBenchResult {
     bool checked_on_device = false;       // against all pairs on the GPU
     std::string backend;                  // that computed
     std::string device, note;             // its name, and what it has to say; "" on the CPU
-    engine::TreeTuning::Told sizes;               // leaf and group of the last evaluation
+    settings::Settings computed;          // of the last evaluation
+    engine::TreeTuning::Told sizes;               // its leaf and group
     engine::BufferTuning::Told buffers;           // and its feed
 };
 

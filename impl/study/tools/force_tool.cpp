@@ -93,7 +93,7 @@ std::string errors_json(const std::vector<double>& errors) {
 }
 
 std::string json_of(const ForceBench& bench, const ForceBenchResult& result) {
-    const settings::Settings& s = bench.settings;
+    const settings::Settings& s = result.computed;
     const double seconds = result.median.at("time_s.total");
     const auto figure = [&](const char* name) {
         const auto found = result.median.find(name);

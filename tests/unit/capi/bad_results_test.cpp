@@ -126,7 +126,7 @@ TEST(ResultsThatAre, NotFiniteAreValue) {
         for (const settings::Precision precision : {settings::Precision::mixed, settings::Precision::fp64})
             for (const bool add : {false, true}) {
                 capi::Options o = with_constant(method, 1e304);
-                o.engine.precision = precision;
+                o.asked.precision = precision;
                 Context context(o);
                 Host host(b, count, GRAFT_F64);
                 if (add)

@@ -441,7 +441,7 @@ TEST(Compute, SoftenedMethodsAgree) {
                 capi::Options o = options(method);
                 o.engine.softening = kind;
                 o.engine.softening_length = 0.2;
-                o.engine.order = 4;
+                o.asked.order = 4;
                 o.engine.theta = 0.5;
                 o.engine.accuracy = 1e-4;
                 Context context(o);

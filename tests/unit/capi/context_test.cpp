@@ -152,7 +152,7 @@ TEST(Context, TenThousandCreateDestroy) {
 
 TEST(Context, APeriodicBoxFromTheOptionsAndFromTheHost) {
     capi::Options with_box = options(settings::Method::tree);
-    with_box.engine.precision = settings::Precision::fp64, with_box.engine.interaction = settings::Interaction::coulomb;
+    with_box.asked.precision = settings::Precision::fp64, with_box.engine.interaction = settings::Interaction::coulomb;
     with_box.engine.ewald_accuracy = 1e-12;
     with_box.asked.periodic = 1;
     graft_context* refused = nullptr;
@@ -179,7 +179,7 @@ TEST(Context, AxesWithoutImagesNeedNoEdge) {
         double energy[2] = {};
         for (const bool given : {false, true}) {
             capi::Options values = options(settings::Method::direct);
-            values.engine.precision = settings::Precision::fp64, values.asked.periodic = periodic;
+            values.asked.precision = settings::Precision::fp64, values.asked.periodic = periodic;
             values.asked.box_x = values.asked.box_y = 2, values.asked.box_lower_z = 1;
             if (periodic == 5 && !given)
                 values.asked.box_y = 0;

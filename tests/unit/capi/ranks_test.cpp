@@ -71,7 +71,7 @@ TEST(Ranks, DifferentOptionsAreRefusedOnAllRanks) {
         ASSERT_EQ(capi::context_set_communicator(context, table), GRAFT_OK);
         int64_t n_after = -1;
         EXPECT_EQ(plan(context, {0, 1, 2}, &n_after), GRAFT_OK) << capi::last_error();
-        o.engine.order = rank == 1 ? 3 : 2;
+        o.asked.order = rank == 1 ? 3 : 2;
         Context other(o);
         ASSERT_EQ(capi::context_set_communicator(other, table), GRAFT_OK);
         EXPECT_EQ(plan(other, {0, 1, 2}, &n_after), GRAFT_ERROR_ARGUMENT);

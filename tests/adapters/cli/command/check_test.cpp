@@ -51,15 +51,20 @@ TEST_F(Check, PrintsThePromisedObject) {
 /// On stderr, by every command that computes, once a setting; the answer stays the answer.
 TEST_F(Check, WarnsWhereTheAccuracyDoesNotHold) {
     const std::string at_order_2 = "graft: mac.accuracy 3e-06: at order 2", softened = "within a softening length";
-    const Outcome asked = graft("check --n 500 --repeat 1 --accuracy 3e-6 --precision fp64 --json");
+    const Outcome asked = graft("check --n 500 --repeat 1 --accuracy 3e-6 --order 2 --precision fp64 --json");
     EXPECT_EQ(asked.err.find(at_order_2), 0u) << asked.err;
     EXPECT_EQ(asked.err.find(at_order_2, 1), std::string::npos) << "twice: " << asked.err;
     EXPECT_EQ(asked.err.find(softened), std::string::npos) << asked.err;
     EXPECT_EQ(YAML::Load(asked.out)["order"].as<int>(), 2);
     EXPECT_NE(graft("check --n 500 --repeat 1 --softening 0.1").err.find(softened), std::string::npos);
     EXPECT_EQ(graft("check --n 500 --repeat 1").err, "");
+    const Outcome chosen = graft("check --n 500 --repeat 1 --accuracy 1e-7 --json");
+    EXPECT_EQ(chosen.err, "");
+    EXPECT_EQ(YAML::Load(chosen.out)["order"].as<int>(), 8);
+    EXPECT_EQ(YAML::Load(chosen.out)["precision"].as<std::string>(), "fp64");
+    EXPECT_LT(YAML::Load(chosen.out)["error"]["p99"].as<double>(), 2e-7);
     ok("ic plummer --n 50 -o p.hdf5");
-    write("deck.yaml", "precision: fp64\nmac: {accuracy: 3.0e-6}\nsoftening: {kind: plummer, length: 0.1}\n"
+    write("deck.yaml", "precision: fp64\norder: 2\nmac: {accuracy: 3.0e-6}\nsoftening: {kind: plummer, length: 0.1}\n"
                        "run: {input: p.hdf5, output: a, time_step: 0.01, steps: 3}\n");
     const Outcome ran = graft("run deck.yaml --quiet");
     const std::size_t said = ran.err.find(softened);
@@ -67,7 +72,7 @@ TEST_F(Check, WarnsWhereTheAccuracyDoesNotHold) {
     EXPECT_NE(said, std::string::npos) << ran.err;
     EXPECT_EQ(ran.err.find(softened, said + 1), std::string::npos) << "not each step: " << ran.err;
     if (GRAFT_HAVE_STUDY) {
-        const Outcome bench = graft("bench force --n 500 --repeat 1 --accuracy 3e-6 --precision fp64");
+        const Outcome bench = graft("bench force --n 500 --repeat 1 --accuracy 3e-6 --order 2 --precision fp64");
         EXPECT_EQ(bench.err.find(at_order_2), 0u) << bench.err;
         EXPECT_EQ(YAML::Load(bench.out)["n"].as<int>(), 500);
     }

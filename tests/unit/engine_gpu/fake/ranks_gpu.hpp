@@ -8,6 +8,7 @@
 #include "engine/gpu/force_table.hpp"
 #include "engine/ranks/ranks_engine.hpp"
 #include "engine/tree_tuning.hpp"
+#include "settings/choices.hpp"
 
 #include <optional>
 #include <vector>
@@ -32,7 +33,7 @@ class Ranks {
     /// As the host has them in begin, whose structs it may forget.
     void accept(const settings::Settings& settings, const ParticleInput& particles,
                 const ParticleInput* points, const Outputs& outputs) {
-        settings_ = settings_on_cpu(settings);
+        settings_ = settings::with_choices(settings, true);
         particles_ = particles, outputs_ = outputs;
         if (points != nullptr)
             points_ = *points;

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "settings/choices.hpp"
+
+#include "settings/accuracy_reach.hpp"
+
+#include <algorithm>
+
+namespace graft::settings {
+
+namespace {
+
+/// From this accuracy on; the first row that holds is taken.
+struct OrderChoice {
+    double least;
+    int order;
+};
+constexpr OrderChoice orders[] = {{5e-4, 2}, {5e-6, 4}, {2e-6, 6}, {5e-8, 8}, {2e-9, 10}, {0, 12}};
+constexpr int standard_order = 2;
+
+bool by_accuracy(const Settings& s) {
+    return s.method == Method::tree && s.mac == MacType::error;
+}
+
+int order_of(const Settings& s, bool on_gpus) {
+    if (!by_accuracy(s))
+        return standard_order;
+    const int order = std::find_if(std::begin(orders), std::end(orders), [&](const OrderChoice& choice) {
+                          return s.accuracy >= choice.least;
+                      })->order;
+    const bool low = on_gpus || s.periodic || s.softening == Softening::plummer;
+    return low ? std::min(order, everywhere_order) : order;
+}
+
+} // namespace
+
+Precision precision_of(const Settings& s) {
+    if (s.precision != Precision::auto_)
+        return s.precision;
+    return by_accuracy(s) && s.accuracy < single_precision_floor ? Precision::fp64 : Precision::mixed;
+}
+
+Settings with_choices(const Settings& asked, bool on_gpus) {
+    Settings s = asked;
+    s.precision = precision_of(asked);
+    if (s.order < 0)
+        s.order = order_of(asked, on_gpus);
+    if (!s.tuned)
+        s.leaf = s.group = 0;
+    const bool small = s.periodic && !s.tuned; // a cut-off wants small boxes: what is met beyond it is lost
+    const bool high = s.order > everywhere_order;
+    if (s.leaf == 0)
+        s.leaf = small ? 16 : 64;
+    if (s.group == 0)
+        s.group = small ? 32 : high ? 64 : 128;
+    return s;
+}
+
+} // namespace graft::settings

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What settings may leave to Graft: the order of expansions, the precision, N_leaf and N_group, by mac.accuracy and by what
+// computes. Where the numbers come from: docs/lab/accuracy.md.
+#pragma once
+
+#include "settings/settings.hpp"
+
+namespace graft::settings {
+
+/// Orders up to this one are there on GPUs, in periodic boxes and with Plummer softening, too.
+inline constexpr int everywhere_order = 4;
+
+/// The precision of tree and near fields where it is left to Graft: fp64 where mac.accuracy is beyond single precision.
+Precision precision_of(const Settings& asked);
+
+/// The settings of one computation: as asked, but for order -1, precision auto, and leaf and group 0, which are chosen.
+/// The same on all ranks. on_gpus: some rank computes on a GPU, which has orders to 4 and takes sizes of its own.
+Settings with_choices(const Settings& asked, bool on_gpus);
+
+} // namespace graft::settings

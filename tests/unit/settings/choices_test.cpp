@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is chosen where settings leave it to Graft, and that nothing else is.
+#include "settings/accuracy_reach.hpp"
+#include "settings/choices.hpp"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using namespace graft::settings;
+
+/// All of it left to Graft.
+Settings left(double accuracy) {
+    Settings s;
+    s.accuracy = accuracy;
+    s.order = -1;
+    s.precision = Precision::auto_;
+    s.leaf = s.group = 0;
+    s.tuned = false;
+    return s;
+}
+
+TEST(Choices, the_default_accuracy_keeps_quadrupoles_in_mixed_precision) {
+    const Settings s = with_choices(left(1e-3), false);
+    EXPECT_EQ(s.order, 2);
+    EXPECT_EQ(s.precision, Precision::mixed);
+    EXPECT_EQ(s.leaf, 64);
+    EXPECT_EQ(s.group, 128);
+}
+
+TEST(Choices, every_accuracy_gets_an_order_and_a_precision_that_reach_it) {
+    for (double accuracy = 0.1; accuracy > 1e-10; accuracy /= 1.1) {
+        const Settings s = with_choices(left(accuracy), false);
+        EXPECT_GE(accuracy, least_accuracy[s.order] * 0.999) << accuracy << ", order " << s.order;
+        EXPECT_EQ(s.precision == Precision::fp64, accuracy < single_precision_floor) << accuracy;
+        EXPECT_TRUE(accuracy_doubts(left(accuracy)).empty()) << accuracy;
+        const Settings smaller = with_choices(left(0.1 * accuracy), false);
+        EXPECT_GE(smaller.order, s.order) << accuracy;
+    }
+}
+
+TEST(Choices, orders_above_four_only_where_they_are_computed) {
+    EXPECT_GT(with_choices(left(1e-9), false).order, 4);
+    EXPECT_EQ(with_choices(left(1e-9), true).order, 4) << "GPU";
+    Settings s = left(1e-9);
+    s.softening = Softening::plummer;
+    EXPECT_EQ(with_choices(s, false).order, 4);
+    s.softening = Softening::spline;
+    EXPECT_GT(with_choices(s, false).order, 4);
+    s.periodic = true;
+    EXPECT_EQ(with_choices(s, false).order, 4);
+    EXPECT_EQ(with_choices(s, false).leaf, 16) << "a cut-off wants small boxes";
+}
+
+TEST(Choices, what_is_given_stays) {
+    Settings s = left(1e-9);
+    s.order = 1;
+    s.precision = Precision::fp32;
+    s.leaf = 10, s.tuned = true;
+    const Settings chosen = with_choices(s, false);
+    EXPECT_EQ(chosen.order, 1);
+    EXPECT_EQ(chosen.precision, Precision::fp32);
+    EXPECT_EQ(chosen.leaf, 10);
+    EXPECT_EQ(chosen.group, 128);
+    EXPECT_EQ(accuracy_doubts(s).size(), 1u) << "and is warned of";
+}
+
+TEST(Choices, other_criteria_and_methods_have_no_accuracy_to_choose_by) {
+    Settings s = left(1e-9);
+    s.mac = MacType::box;
+    EXPECT_EQ(with_choices(s, false).order, 2);
+    EXPECT_EQ(with_choices(s, false).precision, Precision::mixed);
+    s = left(1e-9);
+    s.method = Method::direct;
+    EXPECT_EQ(with_choices(s, false).precision, Precision::mixed);
+}
+
+} // namespace
