@@ -3,7 +3,7 @@
 #pragma once
 
 #include "domain_state.hpp"
-#include "figures.hpp"
+#include "query_figures.hpp"
 #include "guard.hpp"
 #include "living.hpp"
 #include "near_plans.hpp"

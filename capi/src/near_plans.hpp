@@ -3,7 +3,7 @@
 #pragma once
 
 #include "entries.hpp"
-#include "figures.hpp"
+#include "query_figures.hpp"
 
 #include "near/plan/near_plan.hpp"
 

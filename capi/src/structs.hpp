@@ -3,7 +3,7 @@
 // terms.
 #pragma once
 
-#include "places.hpp"
+#include "array_memory.hpp"
 
 #include "engine/solver.hpp"
 

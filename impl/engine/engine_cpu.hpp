@@ -63,7 +63,7 @@ class CpuEngine {
 
   private:
     friend class CpuRanks; // takes the steps of a computation one by one
-    // import.cpp
+    // read_inputs.cpp
     void import(const CpuComputation& c);
     void import_sources(const CpuComputation& c);
     void import_targets(const ParticleInput& input);

@@ -16,7 +16,7 @@
 #include "essential/target_domain.hpp"
 #include "essential/forest.hpp"
 #include "essential/top_tree.hpp"
-#include "essential/message.hpp"
+#include "essential/cpu_message.hpp"
 
 #include <vector>
 

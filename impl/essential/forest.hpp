@@ -12,7 +12,7 @@
 #include "moments/expansion.hpp"
 #include "moments/moments.hpp"
 #include "settings/settings.hpp"
-#include "essential/message.hpp"
+#include "essential/cpu_message.hpp"
 #include "tree/tree.hpp"
 
 #include <vector>

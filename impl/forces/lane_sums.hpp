@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sums over the lanes of several vectors at once. Read once per SIMD target, see pair.hpp.
-#if defined(GRAFT_KERNELS_REDUCE_HPP) == defined(HWY_TARGET_TOGGLE)
-#ifdef GRAFT_KERNELS_REDUCE_HPP
-#undef GRAFT_KERNELS_REDUCE_HPP
+#if defined(GRAFT_FORCES_LANE_SUMS_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef GRAFT_FORCES_LANE_SUMS_HPP
+#undef GRAFT_FORCES_LANE_SUMS_HPP
 #else
-#define GRAFT_KERNELS_REDUCE_HPP
+#define GRAFT_FORCES_LANE_SUMS_HPP
 #endif
 
 #include "core/instruction_sets.hpp"

@@ -14,7 +14,7 @@
 
 #include "hwy/highway.h"
 
-#include "lists/verdict.hpp"
+#include "lists/criterion_test.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace graft::lists::HWY_NAMESPACE {

@@ -16,7 +16,7 @@
 #include <bit>
 #include <cstring>
 
-#include "lists/verdict.hpp"
+#include "lists/criterion_test.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace graft::lists::HWY_NAMESPACE {

@@ -3,7 +3,7 @@
 // the one that comes first gives the other its part of the sums (mutual_gpu.cuh).
 //
 // Boxes with empty lists want no sums, but give theirs: parts of a structure have them around their own boxes
-// (parts.hpp). Whether the lists are mutual is a property of the whole; a part of a whole that is, is, too.
+// (structure_parts.hpp). Whether the lists are mutual is a property of the whole; a part of a whole that is, is, too.
 #pragma once
 
 #include "near/near_field.hpp"

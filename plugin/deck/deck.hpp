@@ -2,7 +2,7 @@
 // Decks: YAML files of settings. Reading is all or nothing.
 #pragma once
 
-#include "deck/settings.hpp"
+#include "deck/deck_values.hpp"
 
 #include <string>
 #include <string_view>

@@ -3,7 +3,7 @@
 // calibrate`). Keys, units and ranges are impl/model's; `graft model schema` lists them.
 #pragma once
 
-#include "deck/settings.hpp"
+#include "deck/deck_values.hpp"
 
 #include <string>
 #include <string_view>

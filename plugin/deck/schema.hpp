@@ -31,7 +31,7 @@ struct Key {
     bool is_shared() const; // the same on all ranks
 };
 
-/// All keys, section by section (keys.cpp).
+/// All keys, section by section (key_table.cpp).
 std::span<const Key> schema();
 /// The key of this name, nullptr when there is none.
 const Key* find_key(std::string_view name);

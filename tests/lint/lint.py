@@ -197,7 +197,7 @@ MAY_WAIT = {"backend/memory_cap_gpu.cu": "DeviceMemory::allocations", "backend/q
             "engine/gpu/computation_gpu.cu": "after errors only",
             "engine/ranks/ranks_engine_gpu.cu": "Computation::waits", "near/layouts/layout_base_gpu.cu": "near field: its own times",
             "near/plan/near_plan_gpu.cu": "near field: waits_", "near/plan/caller_points_gpu.cu": "near field: waits_",
-            "near/plan/caller_sums_gpu.cu": "near field: end()", "near/parts_gpu.cu": "its end",
+            "near/plan/caller_sums_gpu.cu": "near field: end()", "near/structure_parts_gpu.cu": "its end",
             "near/copies/layout_copies_gpu.cu": "near field: its own times", "decompose/array_transfer_gpu.cu": "cuts from host arrays",
             "engine/gpu/library_table_gpu.cu": "memory of the commands, messages", "study/bench/cloud_points_gpu.cu": "points of bench",
             "study/papers/liu_buffers_gpu.cu": "FedReport::wait_s", "study/papers/rehmann_bench_gpu.cuh": "bench",

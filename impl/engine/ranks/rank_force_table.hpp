@@ -10,7 +10,7 @@
 
 #include "backend/gpu_library.hpp"
 #include "lists/targets.hpp"
-#include "essential/rank_message.hpp"
+#include "essential/gpu_message.hpp"
 #include "settings/settings.hpp"
 #include "engine/solver.hpp"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A rank without a GPU beside ranks that have one: the steps of DeviceRanksTable on the CPU.
 //
-// RanksConductor conducts both kinds, and essential/rank_exchange speaks the GPU's messages. Steps are those of CpuEngine and
-// TreeForce; where all ranks compute on CPUs they meet by tree_ranks.cpp instead. Open boxes, octrees, push.
+// RanksConductor conducts both kinds, and essential/gpu_message_exchange speaks the messages of GPUs. Steps are those of
+// CpuEngine and TreeForce; where all ranks compute on CPUs they meet by tree_ranks.cpp instead. Open boxes, octrees, push.
 #pragma once
 
 #include "engine/engine_cpu.hpp"
 #include "engine/ranks/ranks_request.hpp"
 #include "engine/tree_state.hpp"
-#include "essential/rank_exchange.hpp"
+#include "essential/gpu_message_exchange.hpp"
 
 namespace graft::engine {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What has come from other ranks becomes one tree: the receiver's side of rank_message.hpp on the device.
+// What has come from other ranks becomes one tree: the receiver's side of gpu_message.hpp on the device.
 #include "engine/ranks/ranks_engine_gpu.cuh"
 
 #include "essential/forest.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels of a computation over ranks: boxes, runs of groups, pieces, and the bodies of rank_message.hpp.
+// Kernels of a computation over ranks: boxes, runs of groups, pieces, and the bodies of gpu_message.hpp.
 //
 // Bytes: open_level reads 40 B a node and 8 of its parent, and tests only children of opened nodes; put_nodes
 // and take_nodes move about 200 B a sent node at order 2.

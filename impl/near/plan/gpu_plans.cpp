@@ -5,7 +5,7 @@
 
 #include "near/choice/layout_trial_gpu.hpp"
 #include "near/mutual.hpp"
-#include "near/parts.hpp"
+#include "near/structure_parts.hpp"
 #include "near/tiles/tile_rule.hpp"
 #include "near/tiles/lanes_per_target.hpp"
 

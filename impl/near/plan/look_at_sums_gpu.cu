@@ -2,7 +2,7 @@
 // See look_at_sums_gpu.cuh. One read of every sum.
 #include "near/plan/look_at_sums_gpu.cuh"
 
-#include "near/parts_gpu.cuh"
+#include "near/structure_parts_gpu.cuh"
 
 #include <algorithm>
 

@@ -19,7 +19,7 @@
 
 #include "backend/side_stream_gpu.cuh"
 #include "near/layouts/layout_base_gpu.cuh"
-#include "near/parts_gpu.cuh"
+#include "near/structure_parts_gpu.cuh"
 #include "near/plan/caller_views.hpp"
 #include "near/plan/look_at_sums_gpu.cuh"
 #include "near/plan/near_table.hpp"

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "backend/gpu_library.hpp"
-#include "near/parts.hpp"
+#include "near/structure_parts.hpp"
 #include "near/near_units.hpp"
 #include "particles/array_view.hpp"
 

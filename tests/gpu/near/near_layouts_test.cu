@@ -3,7 +3,7 @@
 #include "layout_scene.cuh"
 
 #include "near/mutual.hpp"
-#include "near/parts.hpp"
+#include "near/structure_parts.hpp"
 
 #include <cstdio>
 #include <cstring>

@@ -3,7 +3,7 @@
 // table: parts of a structure, arrays to and from them, the same bits for any number of parts.
 #include "near/plan/gpu_plans.hpp"
 
-#include "near/parts.hpp"
+#include "near/structure_parts.hpp"
 #include "near_fake_device.hpp"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // Which structures may sum each pair of boxes once, and their lists of later boxes, against loops over all
 // pairs.
 #include "near/mutual.hpp"
-#include "near/parts.hpp"
+#include "near/structure_parts.hpp"
 #include "near/tiles/tile_rule.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See parts_gpu.cuh.
-#include "near/parts_gpu.cuh"
+// See structure_parts_gpu.cuh.
+#include "near/structure_parts_gpu.cuh"
 
 #include "backend/context_gpu.cuh"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory kinds of arrays.
-#include "places.hpp"
+#include "array_memory.hpp"
 
 #include "backend/gpu_library.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checked setting and getting of deck keys.
-#include "deck/settings.hpp"
+#include "deck/deck_values.hpp"
 
 #include "deck/machine_file.hpp"
 #include "deck/quantity.hpp"

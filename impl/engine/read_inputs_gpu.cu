@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See import_gpu.cuh; on a CPU import.cpp.
-#include "engine/import_gpu.cuh"
+// See read_inputs_gpu.cuh; on a CPU read_inputs.cpp.
+#include "engine/read_inputs_gpu.cuh"
 
 #include "backend/exact_memory_gpu.cuh"
 #include "backend/primitives_gpu.cuh"

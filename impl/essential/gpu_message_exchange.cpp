@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See rank_exchange.hpp. Compiled without fused multiply-adds.
-#include "essential/rank_exchange.hpp"
+// See gpu_message_exchange.hpp. Compiled without fused multiply-adds.
+#include "essential/gpu_message_exchange.hpp"
 
 #include "core/error.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See rank_message.hpp.
-#include "essential/rank_message.hpp"
+// See gpu_message.hpp.
+#include "essential/gpu_message.hpp"
 
 #include "core/error.hpp"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "../engine/ranks_scene.hpp"
-#include "essential/rank_message.hpp"
+#include "essential/gpu_message.hpp"
 #include "lists/criterion.hpp"
 #include "moments/moments.hpp"
 #include "tree/build.hpp"

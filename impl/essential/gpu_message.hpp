@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Essential trees between ranks of which some or all have a GPU: the format, and the bodies of sender and receiver
 // for one node each, made by both compilers. Loops over nodes: on a GPU engine/ranks/ranks_pack_gpu.cu, on a CPU
-// rank_exchange. Ranks that are all on CPUs speak by message.hpp, which has what fetching and the top tree need.
+// gpu_message_exchange. Ranks that are all on CPUs speak by cpu_message.hpp, which has what fetching and the top tree need.
 //
 // Push, as essential_tree.hpp: of every node that a box of the other rank's domain refuses the children are sent, of
 // every leaf so refused the particles (of a heap of equal points its one sum). The sender sends its root and

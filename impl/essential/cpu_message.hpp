@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The format of nodes and particles between ranks (of one program on one kind of machine: plain structs).
+// The format of nodes and particles between ranks that are all on CPUs (of one program on one kind of machine: plain structs).
+// Where some or all ranks have a GPU: gpu_message.hpp.
 #pragma once
 
 #include "geometry/box.hpp"

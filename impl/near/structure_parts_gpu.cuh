@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of a near field on several GPUs (parts.hpp): which of the caller's points a plan has, and the
+// Parts of a near field on several GPUs (structure_parts.hpp): which of the caller's points a plan has, and the
 // caller's arrays where they are on another GPU than the plan. There the numbers of the part are picked and
 // travel as one piece from GPU to GPU; sums travel back and are spread there.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of a structure, see parts.hpp.
-#include "near/parts.hpp"
+// Parts of a structure, see structure_parts.hpp.
+#include "near/structure_parts.hpp"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 // targets, taken by the receiver, and walked there by every group: sources and expansions are those of the
 // whole tree.
 #include "lists/groups.hpp"
-#include "rank_message_scene.hpp"
+#include "gpu_message_scene.hpp"
 
 #include <algorithm>
 #include <array>

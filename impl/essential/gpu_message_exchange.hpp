@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of rank_message.hpp on a CPU: packed from the own nodes of a Forest, and entered behind them.
+// The messages of gpu_message.hpp on a CPU: packed from the own nodes of a Forest, and entered behind them.
 //
 // What a GPU sends a CPU reads, and the other way round: the bodies for one node are the GPU's. On a GPU:
 // engine/ranks/ranks_pack_gpu.cu, engine/ranks/ranks_forest_gpu.cu.
 #pragma once
 
 #include "essential/forest.hpp"
-#include "essential/rank_message.hpp"
+#include "essential/gpu_message.hpp"
 
 #include <map>
 #include <vector>

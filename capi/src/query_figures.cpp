@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Figures: one list a section, few enough to be searched from front to back.
-#include "figures.hpp"
+#include "query_figures.hpp"
 
 #include "core/error.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One message format: what a CPU packs from its forest is what a GPU's bodies pack, and a CPU enters what they would take.
-#include "essential/rank_exchange.hpp"
-#include "rank_message_scene.hpp"
+#include "essential/gpu_message_exchange.hpp"
+#include "gpu_message_scene.hpp"
 
 #include <cstring>
 
