@@ -238,11 +238,13 @@ int32_t context_set_box(graft_context* context, const graft_box* box) noexcept {
         const Use use(context);
         settings::Settings& settings = context->solver.settings();
         require_flight(*context, Flight::none, "context_set_box");
+        const std::vector<std::string> told = settings::accuracy_doubts(settings);
         if (box == nullptr)
             settings.has_box = settings.periodic = false;
         else
             take_box(read_struct(box, "box"), settings);
         note_box(settings, context->options.asked);
+        tell_accuracy(context->solver.log(), settings::accuracy_doubts(settings), told);
     });
 }
 

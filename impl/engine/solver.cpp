@@ -120,9 +120,11 @@ void Solver::doubt(const Placement& placement) {
         return;
     const std::vector<std::string> before = settings::accuracy_doubts(settings_);
     std::string words;
-    for (const std::string& one : settings::accuracy_doubts(computed_))
+    for (const std::string& one : settings::accuracy_doubts(computed_, true))
         words += std::ranges::find(before, one) == before.end() ? one : "";
-    if (words != doubted_ && !words.empty())
+    if (words == doubted_ || !log_.wants(core::LogLevel::warning))
+        return;
+    if (!words.empty())
         log_.write(core::LogLevel::warning, words);
     doubted_ = std::move(words);
 }

@@ -111,11 +111,12 @@ void TreeTuning::before(settings::Settings& settings, int64_t particles, bool wh
     buffer_ = settings.device.buffer;
     given_block_ = {settings.device.block_x, settings.device.block_y};
     const auto now = static_cast<double>(particles), then = static_cast<double>(particles_);
-    if (whole && (asked != asked_ || settings.order != order_ || particles_ < 0 || now > changed * then ||
-                  now < then / changed))
+    const bool other = asked != asked_ || settings.order != order_ || settings.precision != precision_;
+    if (whole && (other || particles_ < 0 || now > changed * then || now < then / changed))
         begin_again(asked, particles);
     dimension_ = settings.dimension;
     order_ = settings.order;
+    precision_ = settings.precision;
     if (particles_ < 0 || !(whole || settled_) || now_.leaf == 0)
         return; // nothing but points so far, or nothing chosen yet
     settings.leaf = now_.leaf;

@@ -77,6 +77,7 @@ class TreeTuning {
     model::PaperGpu gpu_;
     int32_t buffer_ = 0; // the settings'
     int dimension_ = 3, order_ = 2;
+    settings::Precision precision_ = settings::Precision::mixed;
     std::vector<Contender> contenders_; // the start first; empty: nothing counted yet
     size_t chosen_ = 0, turn_ = 0;
     int round_ = 0;

@@ -6,8 +6,8 @@
 
 namespace graft::settings {
 
-std::vector<std::string> accuracy_doubts(const Settings& asked) {
-    const Settings s = with_choices(asked, false);
+std::vector<std::string> accuracy_doubts(const Settings& asked, bool on_gpus) {
+    const Settings s = with_choices(asked, on_gpus);
     std::vector<std::string> doubts;
     if (s.method != Method::tree || s.mac != MacType::error)
         return doubts;
@@ -18,8 +18,9 @@ std::vector<std::string> accuracy_doubts(const Settings& asked) {
                                       s.accuracy, single_precision_floor));
     else if (s.accuracy < least)
         doubts.push_back(core::format("mac.accuracy %g: at order %d one force in a hundred may be wrong by more than twice "
-                                      "that; expected a higher order, %g and more, or a smaller accuracy to make up for it",
-                                      s.accuracy, s.order, least));
+                                      "that; expected %s%g and more, or a smaller accuracy to make up for it",
+                                      s.accuracy, s.order, s.order < highest_order(s, on_gpus) ? "a higher order, " : "",
+                                      least));
     if (s.softening != Softening::none)
         doubts.push_back(core::format("mac.accuracy %g: where many particles lie within a softening length of each "
                                       "other, small forces may be wrong by many times that; compare with "

@@ -25,6 +25,6 @@ inline constexpr const char* accuracy_meaning =
     "has ewald.accuracy besides), where many particles lie within a softening length of each other";
 
 /// What speaks against mac.accuracy, and what to change; of the criterion error with method tree, nothing of others.
-std::vector<std::string> accuracy_doubts(const Settings& settings);
+std::vector<std::string> accuracy_doubts(const Settings& settings, bool on_gpus = false);
 
 } // namespace graft::settings

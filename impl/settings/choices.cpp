@@ -24,14 +24,19 @@ bool by_accuracy(const Settings& s) {
 int order_of(const Settings& s, bool on_gpus) {
     if (!by_accuracy(s))
         return standard_order;
+    if (on_gpus && s.accuracy >= least_accuracy[standard_order])
+        return standard_order; // whose far cells become polynomials there
     const int order = std::find_if(std::begin(orders), std::end(orders), [&](const OrderChoice& choice) {
                           return s.accuracy >= choice.least;
                       })->order;
-    const bool low = on_gpus || s.periodic || s.softening == Softening::plummer;
-    return low ? std::min(order, everywhere_order) : order;
+    return std::min(order, highest_order(s, on_gpus));
 }
 
 } // namespace
+
+int highest_order(const Settings& s, bool on_gpus) {
+    return on_gpus || s.periodic || s.softening == Softening::plummer ? everywhere_order : 12;
+}
 
 Precision precision_of(const Settings& s) {
     if (s.precision != Precision::auto_)

@@ -10,6 +10,9 @@ namespace graft::settings {
 /// Orders up to this one are there on GPUs, in periodic boxes and with Plummer softening, too.
 inline constexpr int everywhere_order = 4;
 
+/// The highest order that there is for them.
+int highest_order(const Settings& settings, bool on_gpus);
+
 /// The precision of tree and near fields where it is left to Graft: fp64 where mac.accuracy is beyond single precision.
 Precision precision_of(const Settings& asked);
 

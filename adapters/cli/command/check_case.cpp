@@ -158,7 +158,11 @@ double CheckResult::percentile(double q) const {
 std::string CheckResult::json(bool curve) const {
     JsonObject object;
     object.add("n", n).add("backend", backend).add("simd", simd).add("precision", precision);
-    object.add("theta", theta).add("order", order).add("mac", mac).add("threads", threads);
+    object.add("theta", theta);
+    if (order >= 0) { // there are expansions
+        object.add("order", order);
+    }
+    object.add("mac", mac).add("threads", threads);
     if (ranks > 1) {
         object.add("ranks", group_of(figures, "ranks.").add("size", ranks));
     }
@@ -205,9 +209,10 @@ std::string CheckResult::text() const {
     const std::string engine = backend == "cpu" ? backend + " " + simd : backend;
     char head[400];
     std::snprintf(head, sizeof head,
-                  "n %lld, %s, %s, order %d, mac %s, threads %lld, ranks %d\n"
+                  "n %lld, %s, %s%s, mac %s, threads %lld, ranks %d\n"
                   "  error       median %.2e, p90 %.2e, p99 %.2e, max %.2e (%zu targets)\n",
-                  static_cast<long long>(n), engine.c_str(), precision.c_str(), order, criterion,
+                  static_cast<long long>(n), engine.c_str(), precision.c_str(),
+                  order >= 0 ? (", order " + std::to_string(order)).c_str() : "", criterion,
                   static_cast<long long>(threads), ranks, percentile(0.5), percentile(0.9), percentile(0.99),
                   percentile(1), errors.size());
     std::string text = std::string(head) + "  time        " + show("time_s.total", 1, "%.4f") + " s:";

@@ -42,6 +42,7 @@ TEST(Choices, every_accuracy_gets_an_order_and_a_precision_that_reach_it) {
 TEST(Choices, orders_above_four_only_where_they_are_computed) {
     EXPECT_GT(with_choices(left(1e-9), false).order, 4);
     EXPECT_EQ(with_choices(left(1e-9), true).order, 4) << "GPU";
+    EXPECT_EQ(with_choices(left(1e-4), true).order, 2) << "GPU: far cells become polynomials at order 2 only";
     Settings s = left(1e-9);
     s.softening = Softening::plummer;
     EXPECT_EQ(with_choices(s, false).order, 4);
@@ -63,6 +64,19 @@ TEST(Choices, what_is_given_stays) {
     EXPECT_EQ(chosen.leaf, 10);
     EXPECT_EQ(chosen.group, 128);
     EXPECT_EQ(accuracy_doubts(s).size(), 1u) << "and is warned of";
+}
+
+TEST(Choices, nobody_is_sent_to_an_order_that_is_refused) {
+    Settings s = left(1e-8);
+    s.order = 4;
+    ASSERT_EQ(accuracy_doubts(s).size(), 1u);
+    EXPECT_NE(accuracy_doubts(s)[0].find("a higher order"), std::string::npos);
+    ASSERT_EQ(accuracy_doubts(s, true).size(), 1u) << "GPU";
+    EXPECT_EQ(accuracy_doubts(s, true)[0].find("a higher order"), std::string::npos);
+    s.order = -1;
+    s.periodic = true;
+    ASSERT_EQ(accuracy_doubts(s).size(), 1u) << "periodic";
+    EXPECT_EQ(accuracy_doubts(s)[0].find("a higher order"), std::string::npos) << accuracy_doubts(s)[0];
 }
 
 TEST(Choices, other_criteria_and_methods_have_no_accuracy_to_choose_by) {
