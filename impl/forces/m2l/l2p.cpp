@@ -5,15 +5,12 @@
 
 #include "forces/m2l/m2l_harmonic.hpp"
 
-#include <algorithm>
-#include <array>
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "forces/m2l/l2p.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "forces/vector_ops.hpp"
+#include "forces/m2l/target_lanes.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace graft::forces::HWY_NAMESPACE {
@@ -26,35 +23,17 @@ namespace graft::forces::HWY_NAMESPACE {
 template <int degree>
 struct PointKernel {
     using Ops = VectorOps<double>;
-    using Real = typename Ops::Real;
+    using Real = Ops::Real;
     using Body = PointBody<Ops, degree>;
 
     template <typename T>
     static HWY_NOINLINE void run(bool with_potential, const LocalExpansion& local, const Targets<T>& targets,
                                  const FieldSums& out) {
-        const typename Ops::D d;
-        const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-        const T* const from[3] = {targets.x, targets.y, targets.z};
-        double* const to[4] = {out.ax, out.ay, out.az, out.potential};
-        for (int64_t k = 0; k < targets.count; k += lanes) {
-            const int64_t n = std::min(lanes, targets.count - k);
-            alignas(64) double place[3][8] = {}, value[8];
-            Real h[3], sum[4];
-            for (int a = 0; a < 3; ++a) {
-                for (int64_t i = 0; i < n; ++i)
-                    place[a][i] = static_cast<double>(from[a][k + i]) - local.centre[a];
-                h[a] = hn::Load(d, place[a]);
-            }
-            for (Real& s : sum)
-                s = hn::Zero(d);
+        const auto body = [&](const Real(&h)[3], Real(&sum)[4]) HWY_ATTR {
             with_potential ? Body::template add<true>(local.value.data(), h, sum)
                            : Body::template add<false>(local.value.data(), h, sum);
-            for (int a = 0; a < (with_potential ? 4 : 3); ++a) {
-                hn::Store(sum[a], d, value);
-                for (int64_t i = 0; i < n; ++i)
-                    to[a][k + i] += value[i];
-            }
-        }
+        };
+        add_at_targets(with_potential, local, targets, out, body);
     }
 };
 

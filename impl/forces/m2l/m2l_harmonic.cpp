@@ -11,7 +11,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "forces/vector_ops.hpp"
+#include "forces/m2l/target_lanes.hpp"
 #include "moments/harmonics.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -82,32 +82,17 @@ void l2p_any(const CellVariant& v, const LocalExpansion& local, const Targets<T>
     using Real = Ops::Real;
     using Terms = harmonic::Harmonics<Ops>;
     const Ops ops;
-    const Ops::D d;
     const int degree = local_order(v.order);
     double table[moments::max_table];
     std::copy_n(local.value.data(), harmonic_count(degree), table);
     harmonic::Harmonics<core::PlainOps>::complete(degree, table);
-    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-    const T* const from[3] = {targets.x, targets.y, targets.z};
-    double* const to[4] = {out.ax, out.ay, out.az, out.potential};
-    for (int64_t k = 0; k < targets.count; k += lanes) {
-        const int64_t n = std::min(lanes, targets.count - k);
-        alignas(64) double place[3][8] = {}, value[8];
-        Real h[3], w[max_count], sum[4] = {ops.set(0), ops.set(0), ops.set(0), ops.set(0)};
-        for (int a = 0; a < 3; ++a) {
-            for (int64_t i = 0; i < n; ++i)
-                place[a][i] = static_cast<double>(from[a][k + i]) - local.centre[a];
-            h[a] = hn::Load(d, place[a]);
-        }
+    const auto body = [&](const Real(&h)[3], Real(&sum)[4]) HWY_ATTR {
+        Real w[max_count];
         Terms::regular(degree, h, w);
         Terms::field(
             degree, degree, [&](int i) HWY_ATTR { return w[i]; }, [&](int i) HWY_ATTR { return ops.set(table[i]); }, sum);
-        for (int a = 0; a < (v.potential ? 4 : 3); ++a) {
-            hn::Store(sum[a], d, value);
-            for (int64_t i = 0; i < n; ++i)
-                to[a][k + i] += value[i];
-        }
-    }
+    };
+    add_at_targets(v.potential, local, targets, out, body);
 }
 
 void m2l_harmonic_float(int order, const M2lSources<float>& cells, LocalExpansion& local) {
