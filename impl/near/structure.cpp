@@ -2,6 +2,7 @@
 // Copies of the caller's structure, each item checked on its way; and the shape that models see.
 #include "near/structure.hpp"
 
+#include "near/structure_view.hpp"
 #include "particles/read_arrays.hpp"
 
 #include <algorithm>
@@ -160,23 +161,10 @@ void check_presence(const StructureInput& input) {
     require_count(input.sources, "sources");
 }
 
-template <typename T>
-std::span<const T> span_of(const core::Buffer<T>& buffer) {
-    return {buffer.data(), static_cast<size_t>(buffer.size())};
-}
-
 } // namespace
 
 Structure OwnedStructure::view() const {
-    Structure s;
-    s.target_offset = span_of(target_offset);
-    s.source_offset = span_of(same ? target_offset : source_offset);
-    s.neighbour_offset = span_of(neighbour_offset);
-    s.neighbour = span_of(neighbour);
-    s.target_index = span_of(target_index);
-    s.source_index = span_of(same ? target_index : source_index);
-    s.same = same;
-    return s;
+    return view_of(*this);
 }
 
 int64_t OwnedStructure::bytes() const {

@@ -2,6 +2,8 @@
 // Parts of a structure, see structure_parts.hpp.
 #include "near/structure_parts.hpp"
 
+#include "near/structure_view.hpp"
+
 #include <algorithm>
 
 namespace graft::near {
@@ -155,7 +157,7 @@ StructurePart part_of(const Structure& all, int64_t begin, int64_t end) {
         }
         close_list();
     }
-    part.target_offset = part.source_offset = std::move(sources.offset);
+    part.target_offset = std::move(sources.offset);
     put_in_order(sources.point, own_begin, own_end, part.target, part.target_index);
     part.own = own_end - own_begin;
     return part;
@@ -164,15 +166,7 @@ StructurePart part_of(const Structure& all, int64_t begin, int64_t end) {
 } // namespace
 
 Structure StructurePart::view() const {
-    Structure s;
-    s.target_offset = target_offset;
-    s.source_offset = source_offset;
-    s.neighbour_offset = neighbour_offset;
-    s.neighbour = neighbour;
-    s.target_index = target_index;
-    s.source_index = same ? target_index : source_index;
-    s.same = same;
-    return s;
+    return view_of(*this);
 }
 
 int64_t StructurePart::bytes() const {

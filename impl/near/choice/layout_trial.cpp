@@ -9,6 +9,7 @@
 
 #include "core/median.hpp"
 #include "near/choice/contenders.hpp"
+#include "near/structure_view.hpp"
 #include "near/thread_clock.hpp"
 
 #include <algorithm>
@@ -36,18 +37,6 @@ struct Sample {
     std::vector<int64_t> target_offset{0}, source_offset{0}, neighbour_offset{0}, target_index, source_index;
     std::vector<int32_t> neighbour;
     bool same = false;
-
-    Structure view() const {
-        Structure s;
-        s.target_offset = target_offset;
-        s.source_offset = same ? target_offset : source_offset;
-        s.neighbour_offset = neighbour_offset;
-        s.neighbour = neighbour;
-        s.target_index = target_index;
-        s.source_index = same ? target_index : source_index;
-        s.same = same;
-        return s;
-    }
 };
 
 void add_points(std::span<const int64_t> offset, std::span<const int64_t> index, size_t box,
@@ -276,7 +265,7 @@ Choice choose_tried(const Structure& structure, const Sums& sums, const Coordina
         return predicted;
     // The sample as a structure is made at about the speed of a collection.
     const Sample sample = sample_of(structure, std::min(1.0, 0.7 * budget_s / whole_s));
-    const Structure view = sample.view();
+    const Structure view = view_of(sample);
     const Choice small = choose(shape_of(view, sums), machine, options);
     const int64_t n = std::max(items(structure.target_index, structure.targets()),
                                items(structure.source_index, structure.sources()));
