@@ -43,6 +43,7 @@ double scale_of_charges(double magnitude) {
 }
 
 static_assert(settings::everywhere_order == moments::cartesian_order);
+static_assert(settings::largest_order == moments::max_order);
 
 void check_order(const settings::Settings& settings) {
     if (settings.method != settings::Method::tree || !moments::is_harmonic(settings.order))

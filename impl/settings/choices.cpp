@@ -4,6 +4,7 @@
 #include "settings/accuracy_reach.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace graft::settings {
 
@@ -14,8 +15,9 @@ struct OrderChoice {
     double least;
     int order;
 };
-constexpr OrderChoice orders[] = {{5e-4, 2}, {5e-6, 4}, {2e-6, 6}, {5e-8, 8}, {2e-9, 10}, {0, 12}};
+constexpr OrderChoice orders[] = {{5e-4, 2}, {5e-6, 4}, {2e-6, 6}, {5e-8, 8}, {2e-9, 10}, {0, largest_order}};
 constexpr int standard_order = 2;
+static_assert(std::size(least_accuracy) == largest_order + 1);
 
 bool by_accuracy(const Settings& s) {
     return s.method == Method::tree && s.mac == MacType::error;
@@ -35,7 +37,7 @@ int order_of(const Settings& s, bool on_gpus) {
 } // namespace
 
 int highest_order(const Settings& s, bool on_gpus) {
-    return on_gpus || s.periodic || s.softening == Softening::plummer ? everywhere_order : 12;
+    return on_gpus || s.periodic || s.softening == Softening::plummer ? everywhere_order : largest_order;
 }
 
 Precision precision_of(const Settings& s) {

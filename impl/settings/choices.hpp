@@ -9,8 +9,10 @@ namespace graft::settings {
 
 /// Orders up to this one are there on GPUs, in periodic boxes and with Plummer softening, too.
 inline constexpr int everywhere_order = 4;
+/// The highest that there is at all.
+inline constexpr int largest_order = 12;
 
-/// The highest order that there is for them.
+/// The highest order that there is for these settings.
 int highest_order(const Settings& settings, bool on_gpus);
 
 /// The precision of tree and near fields where it is left to Graft: fp64 where mac.accuracy is beyond single precision.
