@@ -3,6 +3,7 @@
 #include "near_plans.hpp"
 
 #include "core/error.hpp"
+#include "option_use.hpp"
 #include "settings/choices.hpp"
 
 #include <algorithm>
@@ -31,10 +32,8 @@ NearDefaults near_defaults(const Options& options) {
     const NearKeys& near = options.near;
     NearDefaults d;
     d.layout = near.study_layout != near::near_layout_auto ? near.study_layout : near.layout;
-    settings::Settings engine = options.engine;
-    engine.precision = options.asked.precision;
     d.precision = near.precision >= 0 ? static_cast<near::Precision>(near.precision)
-                                      : near_precision(settings::precision_of(engine));
+                                      : near_precision(settings::precision_of(engine_settings(options)));
     d.most = near.most != 0 ? near.most : d.most;
     d.devices = near.devices > 0 ? near.devices : 1;
     d.memory_bytes = near.memory_bytes;
