@@ -97,8 +97,7 @@ void require_flight(const graft_context& context, Flight flight, const char* ent
 }
 
 Places places_of(const graft_context& context, bool device_arrays) {
-    graft_context& shared = const_cast<graft_context&>(context); // Solver::settings() is not const
-    const settings::Settings& settings = shared.solver.settings();
+    const settings::Settings& settings = context.solver.settings();
     return {device_arrays, settings.backend, settings.device.device, {}, -1};
 }
 
@@ -160,7 +159,7 @@ int32_t context_change(graft_context* context, const std::function<void(Options&
                                        doubts = settings::accuracy_doubts(next);
         if (changed.asked.deadline_s != context->options.asked.deadline_s)
             context->ranks->set_deadline(changed.asked.deadline_s);
-        context->solver.settings() = next;
+        context->solver.change_settings() = next;
         context->near_plans.set_defaults(near);
         context->options_fingerprint = shared_fingerprint(changed);
         context->options = std::move(changed);
@@ -236,7 +235,7 @@ int32_t context_release_memory(graft_context* context) noexcept {
 int32_t context_set_box(graft_context* context, const graft_box* box) noexcept {
     return guard_on(context, [&] {
         const Use use(context);
-        settings::Settings& settings = context->solver.settings();
+        settings::Settings& settings = context->solver.change_settings();
         require_flight(*context, Flight::none, "context_set_box");
         const std::vector<std::string> told = settings::accuracy_doubts(settings);
         if (box == nullptr)
@@ -251,7 +250,7 @@ int32_t context_set_box(graft_context* context, const graft_box* box) noexcept {
 int32_t context_set_units(graft_context* context, const graft_units* units) noexcept {
     return guard_on(context, [&] {
         const Use use(context);
-        settings::Settings& settings = context->solver.settings();
+        settings::Settings& settings = context->solver.change_settings();
         require_flight(*context, Flight::none, "context_set_units");
         Options changed = context->options;
         changed.engine.constant = constant_of(read_struct(units, "units"), settings.interaction);

@@ -116,15 +116,15 @@ void Solver::say(const Placement& placement) {
 
 /// What was not to be doubted before it was known that GPUs compute, whose orders are lower.
 void Solver::doubt(const Placement& placement) {
-    if (!placement.gpu && !placement.beside_gpus)
+    const bool gpus = placement.gpu || placement.beside_gpus;
+    if (!to_doubt_ || !gpus || !log_.wants(core::LogLevel::warning))
         return;
+    to_doubt_ = false;
     const std::vector<std::string> before = settings::accuracy_doubts(settings_);
     std::string words;
     for (const std::string& one : settings::accuracy_doubts(computed_, true))
         words += std::ranges::find(before, one) == before.end() ? one : "";
-    if (words == doubted_ || !log_.wants(core::LogLevel::warning))
-        return;
-    if (!words.empty())
+    if (words != doubted_ && !words.empty())
         log_.write(core::LogLevel::warning, words);
     doubted_ = std::move(words);
 }

@@ -80,7 +80,12 @@ class Solver {
     void work_of_particles(double* work) const;
 
     /// For the next computation; what they leave to Graft is chosen when it begins (settings/choices.hpp).
-    settings::Settings& settings() { return settings_; }
+    const settings::Settings& settings() const { return settings_; }
+    /// The same, to be changed before the next call; not to be kept: what is said of settings is made anew after each.
+    settings::Settings& change_settings() {
+        to_doubt_ = true;
+        return settings_;
+    }
     /// Of the last computation.
     const settings::Settings& computed() const { return computed_; }
     core::Log& log() { return log_; }
@@ -106,8 +111,9 @@ class Solver {
     CpuEngine cpu_;
     std::unique_ptr<GpuEngine> gpu_;
     void* stream_ = nullptr;
-    std::string said_;    // about the backend
-    std::string doubted_; // about mac.accuracy
+    std::string said_;     // about the backend
+    std::string doubted_;  // about mac.accuracy
+    bool to_doubt_ = true; // GPUs have computed nothing yet with these settings
     bool on_gpu_ = false; // the last computation
     bool points_ = false; // it was a field_at
     bool begun_ = false;  // between begin_compute and end_compute

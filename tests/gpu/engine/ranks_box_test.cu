@@ -194,7 +194,7 @@ TEST_F(GpuRanksBox, MovingParticlesAreFollowed) {
         graft::test::run_ranks(ranks, [&](comm::Communicator& comm) {
             core::Memory memory;
             Solver solver(on_gpu(s), memory);
-            solver.settings().threads = 1;
+            solver.change_settings().threads = 1;
             solver.set_communicator(&comm);
             for (size_t call = 0; call < calls; ++call) {
                 std::vector<double> own[4], out[4], energy(1);
@@ -239,7 +239,7 @@ std::string said(int ranks, const Cloud& cloud, const Settings& s) {
     graft::test::run_ranks(ranks, [&](comm::Communicator& comm) {
         core::Memory memory;
         Solver solver(s, memory);
-        solver.settings().threads = 1;
+        solver.change_settings().threads = 1;
         struct Heard {
             std::string& text;
             std::mutex& mutex;

@@ -302,13 +302,13 @@ TEST_F(GpuRanks, WhatFailsOnOneRankFailsOnAll) {
         EXPECT_NE(a[0][5], -7);
         Settings unlike = on_gpu();
         unlike.theta = comm.rank() == 2 ? 0.5 : 0.6;
-        solver.settings() = unlike;
+        solver.change_settings() = unlike;
         EXPECT_THROW(solver.compute(input, outputs), core::Error);
         Settings global = on_gpu();
         global.tree_scope = TreeScope::global;
-        solver.settings() = global;
+        solver.change_settings() = global;
         EXPECT_THROW(solver.compute(input, outputs), core::Error);
-        solver.settings() = on_gpu();
+        solver.change_settings() = on_gpu();
         solver.compute(input, outputs);
         std::vector<double> work(own.x.size());
         solver.work_of_particles(work.data());

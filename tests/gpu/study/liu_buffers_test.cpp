@@ -68,7 +68,7 @@ TEST_P(DeviceBuffers, GivenOnesFeedAllThereIs) {
         worst(solver);
         EXPECT_EQ(solver.report().device.allocations, allocations) << "the same again allocates nothing";
         EXPECT_FALSE(solver.report().device.graph);
-        solver.settings().device.buffer = 0; // back to lists that stay
+        solver.change_settings().device.buffer = 0; // back to lists that stay
         EXPECT_LT(worst(solver), 1.1 * error);
         EXPECT_EQ(figure(solver, "time_s.feed"), -1);
     }

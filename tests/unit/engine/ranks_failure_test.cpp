@@ -112,7 +112,7 @@ TEST_P(Failures, SettingsThatDiffer) {
     comm::run_ranks(2, [&](comm::Communicator& comm) {
         core::Memory memory;
         Host host(cloud, GetParam(), comm, memory);
-        host.solver.settings().theta = comm.rank() == 0 ? 0.5 : 0.6;
+        host.solver.change_settings().theta = comm.rank() == 0 ? 0.5 : 0.6;
         EXPECT_EQ(host.compute(), Status::argument);
         EXPECT_TRUE(host.is_untouched());
     });
@@ -131,7 +131,7 @@ TEST_P(Failures, SettingsOfWhichOneRefusesTheGpuDiffer) {
         comm::run_ranks(2, [&](comm::Communicator& comm) {
             core::Memory memory;
             Host host(cloud, GetParam(), comm, memory);
-            settings::Settings& settings = host.solver.settings();
+            settings::Settings& settings = host.solver.change_settings();
             settings.backend = settings::Backend::auto_, settings.method = settings::Method::tree;
             settings.tree_scope = settings::TreeScope::local, settings.open_axis = -1;
             if (comm.rank() == 0)
@@ -152,12 +152,12 @@ TEST(RankCalls, AGpuThatOneRankAsksForAndDoesNotHave) {
         core::Memory memory;
         Host host(cloud, ways[0], comm, memory);
         if (comm.rank() == 1)
-            host.solver.settings().backend = settings::Backend::cuda;
+            host.solver.change_settings().backend = settings::Backend::cuda;
         EXPECT_EQ(host.compute(), Status::device) << host.text;
         EXPECT_NE(host.text.find("rank 1"), std::string::npos) << host.text;
         EXPECT_NE(host.text.find(why), std::string::npos) << host.text;
         EXPECT_TRUE(host.is_untouched());
-        host.solver.settings().backend = settings::Backend::cpu;
+        host.solver.change_settings().backend = settings::Backend::cpu;
         EXPECT_EQ(host.compute(), Status::ok) << host.text;
     });
 }

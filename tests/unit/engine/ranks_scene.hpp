@@ -155,9 +155,9 @@ inline Results compute_over(int ranks, const Cloud& cloud, const Owners& owners,
         Cloud own = part(cloud, owners, index), points;
         core::Memory memory;
         Solver solver(settings, memory);
-        solver.settings().threads = choice.threads;
+        solver.change_settings().threads = choice.threads;
         if (!choice.backends.empty())
-            solver.settings().backend = choice.backends[static_cast<size_t>(comm.rank())];
+            solver.change_settings().backend = choice.backends[static_cast<size_t>(comm.rank())];
         solver.log().level = core::LogLevel::warning;
         solver.log().user = &results;
         solver.log().callback = [](void* user, int32_t, const char* text) {

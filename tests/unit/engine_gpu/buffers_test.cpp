@@ -55,7 +55,7 @@ TEST(Buffers, TheListsStayUnlessABufferIsAskedForAndTheKernelTakesIt) {
         EXPECT_EQ(run.figure("time_s.feed"), -1);
     }
     Fed direct(pairs_1d, settings::feed_auto);
-    direct.solver.settings().method = settings::Method::direct;
+    direct.solver.change_settings().method = settings::Method::direct;
     direct.compute();
     EXPECT_EQ(control().buffers.back(), 0);
 }
@@ -87,7 +87,7 @@ TEST(Buffers, AutoTriesWhatTheModelSaysAndKeepsTheFastest) {
     EXPECT_EQ(used.back(), *tried.begin());
     const std::string by = run.solver.buffers().told().by;
     EXPECT_EQ(by.substr(0, 3), "by ") << by;
-    run.solver.settings().device.kernel = units;
+    run.solver.change_settings().device.kernel = units;
     run.compute();
     EXPECT_EQ(used.back(), 0);
 }

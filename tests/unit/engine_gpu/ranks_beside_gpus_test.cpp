@@ -193,7 +193,7 @@ struct Host {
                 add(own, cloud.x[i], cloud.y[i], cloud.z[i], cloud.q[i]);
         for (std::vector<double>& values : out)
             values.assign(own.x.size(), untouched);
-        solver.settings().backend = backend, solver.settings().threads = 1;
+        solver.change_settings().backend = backend, solver.change_settings().threads = 1;
         solver.set_communicator(&comm);
     }
     Status compute() {
@@ -255,11 +255,11 @@ TEST_F(BesideGpus, CpusAloneAreAsBeforeAfterwards) {
         ASSERT_EQ(fresh.compute(), Status::ok) << fresh.text;
         ASSERT_EQ(mixed.compute(), Status::ok) << mixed.text;
         for (int round = 0; round < 2; ++round) {
-            host.solver.settings().backend = three[rank];
+            host.solver.change_settings().backend = three[rank];
             ASSERT_EQ(host.compute(), Status::ok) << host.text;
             for (int a = 0; a < 3; ++a)
                 EXPECT_EQ(host.out[a], mixed.out[a]) << round;
-            host.solver.settings().backend = cpu;
+            host.solver.change_settings().backend = cpu;
             ASSERT_EQ(host.compute(), Status::ok) << host.text;
             for (int a = 0; a < 3; ++a)
                 EXPECT_EQ(host.out[a], fresh.out[a]) << round;
@@ -294,8 +294,8 @@ TEST_F(BesideGpus, BadResultsOfARankOfEitherKind) {
             comm::run_ranks(3, [&](comm::Communicator& comm) {
                 core::Memory memory;
                 Host host(cloud, three[static_cast<size_t>(comm.rank())], comm, memory);
-                host.solver.settings().precision = settings::Precision::fp64;
-                host.solver.settings().constant = of_all ? 1e200 : 1e290;
+                host.solver.change_settings().precision = settings::Precision::fp64;
+                host.solver.change_settings().constant = of_all ? 1e200 : 1e290;
                 if (comm.rank() == bad && !of_all)
                     host.own.x[2] = host.own.x[5] + 1e-12, host.own.y[2] = host.own.y[5], host.own.z[2] = host.own.z[5];
                 EXPECT_EQ(host.compute(), Status::value) << host.text;
@@ -303,7 +303,7 @@ TEST_F(BesideGpus, BadResultsOfARankOfEitherKind) {
                 EXPECT_NE(host.text.find(of_all ? "results.energy: item 0 " : "results.acceleration x: item 2 "),
                           std::string::npos)
                     << host.text;
-                host.solver.settings().constant = 1e-80;
+                host.solver.change_settings().constant = 1e-80;
                 EXPECT_EQ(host.compute(), Status::ok) << host.text;
             });
         }
@@ -344,7 +344,7 @@ TEST_F(BesideGpus, WhatIsRefused) {
         comm::run_ranks(3, [&](comm::Communicator& comm) {
             core::Memory memory;
             Host host(cloud, three[static_cast<size_t>(comm.rank())], comm, memory);
-            one.change(host.solver.settings(), comm.rank());
+            one.change(host.solver.change_settings(), comm.rank());
             EXPECT_EQ(host.compute(), one.status) << host.text;
             EXPECT_NE(host.text.find(one.words), std::string::npos) << host.text;
             EXPECT_TRUE(host.is_untouched());
@@ -357,7 +357,7 @@ TEST_F(BesideGpus, ATreeOfTooManyLevels) {
     comm::run_ranks(3, [&](comm::Communicator& comm) {
         core::Memory memory;
         Host host(cloud, three[static_cast<size_t>(comm.rank())], comm, memory);
-        host.solver.settings().leaf = 1;
+        host.solver.change_settings().leaf = 1;
         for (size_t i = 0; i < host.own.x.size() && comm.rank() == 2;
              ++i) // each is alone in a cell half as large
             host.own.x[i] = host.own.y[i] = host.own.z[i] = std::ldexp(1.0, -static_cast<int>(i));

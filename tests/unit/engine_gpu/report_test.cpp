@@ -9,6 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 namespace graft::engine {
 namespace {
 
@@ -52,6 +55,31 @@ TEST(DeviceReport, SaysNothingOfAKernelWhereNoListsWereEvaluatedOnAGpu) {
     for (const char* key : {"kernel", "device", "note"})
         EXPECT_EQ(words_of(cpu, key), "nothing") << key;
     EXPECT_EQ(cpu.json().find("\"kernel\""), std::string::npos);
+}
+
+TEST(DeviceReport, WarnsOfAnAccuracyBeyondAGpusOrdersOnceAndAgainWhenItChanges) {
+    test::fake_control<fake::Control>(GRAFT_FAKE_CUDA);
+    settings::Settings settings;
+    settings.backend = settings::Backend::cuda, settings.precision = settings::Precision::fp64;
+    settings.order = -1, settings.accuracy = 1e-7;
+    core::Memory memory;
+    Solver solver(settings, memory);
+    support::Bodies bodies(500);
+    bodies.compute(solver); // nobody hears of it
+    std::string text;
+    solver.log().user = &text;
+    solver.log().callback = [](void* user, int32_t, const char* line) { *static_cast<std::string*>(user) += line; };
+    const auto said = [&] {
+        bodies.compute(solver);
+        return std::exchange(text, "");
+    };
+    EXPECT_NE(said().find("mac.accuracy 1e-07: at order 4"), std::string::npos);
+    EXPECT_EQ(said(), "");
+    solver.change_settings().theta = 0.9;
+    EXPECT_EQ(said(), "");
+    solver.change_settings().accuracy = 1e-8;
+    EXPECT_NE(said().find("mac.accuracy 1e-08"), std::string::npos);
+    EXPECT_EQ(said(), "");
 }
 
 } // namespace

@@ -187,11 +187,11 @@ TEST(DeviceTreeSizes, AnotherPlaceBeginsAgain) {
     Case run(TreeSizesBy::model);
     run.compute(bodies), run.compute(bodies);
     EXPECT_GT(run.solver->tuning().told().predicted.total_s(), 0);
-    run.solver->settings().backend = settings::Backend::cpu;
+    run.solver->change_settings().backend = settings::Backend::cpu;
     EXPECT_EQ(run.compute(bodies).by, "fixed: this evaluation is the first, whose counts the model needs");
     EXPECT_EQ(run.solver->tuning().told().sizes, (model::TreeSizes{64, 128, {}}));
     run.compute(bodies);
-    run.solver->settings().backend = settings::Backend::cuda;
+    run.solver->change_settings().backend = settings::Backend::cuda;
     EXPECT_EQ(run.compute(bodies).by, "fixed: this evaluation is the first, whose counts the model needs");
 }
 

@@ -14,7 +14,7 @@ std::string said(const Cloud& given, const settings::Settings& s) {
     std::string text;
     core::Memory memory;
     Solver solver(s, memory);
-    solver.settings().threads = 1;
+    solver.change_settings().threads = 1;
     solver.log().level = core::LogLevel::info, solver.log().user = &text;
     solver.log().callback = [](void* user, int32_t, const char* line) {
         *static_cast<std::string*>(user) += std::string(line) + "\n";
