@@ -57,11 +57,11 @@ typedef struct graft_api_v1 {
      * mac.accuracy (criterion error): what each node may make a force wrong by, relative to the last acceleration. With
      * order and precision left to Graft, 99 of 100 forces are wrong by at most about twice this: down to 1e-10 on a
      * CPU, 3e-6 on a GPU. The same holds with an order of your own, down to 3e-6 at order 0, 1e-3 at order 1, 1e-4 at
-     * order 2, 2e-5 at order 3, 3e-6 at order 4, 1e-7 at order 5, 1e-8 at orders 6 and 7, 1e-10 at orders 8 to 12, and
-     * to 2e-6 with precision fp32 or mixed. All this is for an open box, charges of one sign and no softening. Forces
-     * may be wrong by many times that where they nearly cancel: with charges of both signs, in a periodic box (whose
-     * lattice sum has ewald.accuracy besides), where many particles lie within a softening length of each other. The
-     * log (context_set_log) warns of a limit that is passed, and of softening. */
+     * order 2, 2e-5 at order 3. Order 4 reaches 3e-6, order 5 1e-7, orders 6 and 7 1e-8, orders 8 to 12 1e-10.
+     * Precisions fp32 and mixed reach 2e-6. All this is for an open box, charges of one sign and no softening. Forces
+     * that nearly cancel may be wrong by many times that. They do so with charges of both signs, in a periodic box
+     * (whose lattice sum has ewald.accuracy besides), and where many particles lie within a softening length of each
+     * other. The log (context_set_log) warns of a limit that is passed, and of softening. */
     int32_t (*options_explain)(int32_t format, graft_sink sink, void *user);
 
     /* A context that computes with these options (copied). allocator NULL: operator new. MEMORY, UNSUPPORTED, DEVICE
