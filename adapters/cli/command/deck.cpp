@@ -55,8 +55,7 @@ int deck_command(const Words& words) {
         .value("check", "FILE", "check this deck")
         .epilogue("A deck is YAML; what is absent has its default, so an empty file is one too:\n"
                   "  method: tree\n"
-                  "  order: 2\n"
-                  "  mac: {type: error, accuracy: 0.001}    # or {type: box, theta: 0.6}\n"
+                  "  mac: {accuracy: 0.001}    # chooses order and precision; or {type: box, theta: 0.6}\n"
                   "  softening: {kind: plummer, length: 0.03}");
     if (!arguments.parse(words)) {
         return 0;
