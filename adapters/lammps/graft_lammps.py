@@ -31,7 +31,9 @@ class Error(RuntimeError):
 
 
 def _distrusted(path):
-    """Why nobody should open the file at `path` unasked; "" if there is no reason. As library.py of the package graft."""
+    """Why nobody should open the file at `path` unasked; "" if there is no reason."""
+    # The text of distrusted() in library.py of the package graft. This file stands alone: LAMMPS runs it without its folder on
+    # the path.
     real, folder = path.resolve(), path.parent.resolve()
     nearest = (real, real.parent, folder)
     for place in (*nearest, *real.parents, *folder.parents):

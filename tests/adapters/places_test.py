@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Where graft_rebound.py and graft_lammps.py take their library from: what is named, the installation that they are in, the dynamic
-linker; nothing that everybody can write to, nothing found by a search. Needs neither host.
+linker; nothing that everybody can write to, nothing found by a search. What everybody can write to, they and the package graft
+say in the same text. Needs neither host.
 
 usage: places_test.py REPOSITORY
 """
+import ast
 import importlib.util
 import os
 import pathlib
@@ -15,6 +17,13 @@ import types
 import unittest
 
 REPOSITORY = pathlib.Path(sys.argv.pop(1))
+
+
+def rule_of(path):
+    """What the file's function `distrusted` or `_distrusted` does, without its docstring and comments."""
+    functions = [node for node in ast.parse((REPOSITORY / "adapters" / path).read_text(encoding="utf-8")).body
+                 if isinstance(node, ast.FunctionDef) and node.name.lstrip("_") == "distrusted"]
+    return "\n".join(ast.unparse(line) for function in functions for line in function.body[1:])
 
 
 class Places(unittest.TestCase):
@@ -79,6 +88,12 @@ class Places(unittest.TestCase):
                     self.assertEqual(module._library_path(module.HERE), str(path))
                     del os.environ[f"GRAFT_{host.upper()}_LIBRARY"]
                     place.chmod(mode)
+
+    def test_one_rule_in_three_files(self):
+        rule = rule_of("python/graft/library.py")
+        self.assertIn("S_IWOTH", rule)
+        for path in ("rebound/graft_rebound.py", "lammps/graft_lammps.py"):
+            self.assertEqual(rule_of(path), rule, path)
 
 
 if __name__ == "__main__":

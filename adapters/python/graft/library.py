@@ -29,6 +29,7 @@ def installed(package: pathlib.Path = _HERE) -> list[pathlib.Path]:
 def distrusted(path: pathlib.Path) -> str:
     """Why nobody should open the file at `path` unasked; "" if there is no reason. Folders above it, too: who may write there may
     exchange them, unless the sticky bit is set."""
+    # The same text stands in graft_rebound.py and graft_lammps.py, which import nothing of Graft's: change all three.
     real, folder = path.resolve(), path.parent.resolve()
     nearest = (real, real.parent, folder)
     for place in (*nearest, *real.parents, *folder.parents):
