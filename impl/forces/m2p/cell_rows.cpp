@@ -137,7 +137,7 @@ void CellBuffer<T>::fill_places(const moments::Moments& moments, const int32_t* 
     // A cell much smaller than the frame is a point; so small a rho keeps u and 1 / rho in range.
     constexpr double point = sizeof(T) == 4 ? 1e-12 : 1e-30, least = sizeof(T) == 4 ? point : 1e-150;
     const double scale = frame.scale;
-    for (int64_t j = 0; j < padded_; ++j) { // filled up by the last cell, which is away from all targets
+    for (int64_t j = 0; j < view().padded(); ++j) { // filled up by the last cell, which is away from all targets
         const int32_t node = nodes[std::min(j, count - 1)];
         T* const to = values_.data() +
                       j / source_pad * row_count(variant.order, variant.traces()) * source_pad +
@@ -167,12 +167,11 @@ void CellBuffer<T>::fill_rows(const moments::Moments& moments, const T* expansio
                               const CellVariant& variant) {
     values_.resize(row_count(variant.order, variant.traces()) * capacity);
     scratch_.resize(moments::record_size(variant.order, variant.traces()) * stride);
-    padded_ = (count + source_pad - 1) / source_pad * source_pad;
+    count_ = count;
     if (count == 0)
         return;
     fill_places(moments, nodes, count, frame, variant);
-    pack(expansion, variant.order, variant.traces(), record, count, padded_, stride, scratch_.data(),
-         values_.data());
+    pack(expansion, variant.order, variant.traces(), record, count, view().padded(), stride, scratch_.data(), values_.data());
 }
 
 template <typename T>

@@ -27,7 +27,7 @@ class CellBuffer {
     /// The same in double, from records in single precision.
     void fill(const moments::Moments& moments, const float* expansion, const int32_t* nodes, int64_t count,
               const Frame& frame, const CellVariant& variant) requires(sizeof(T) == 8);
-    Cells<T> view() const { return {values_.data(), padded_}; }
+    Cells<T> view() const { return {values_.data(), count_}; }
 
   private:
     void fill_rows(const moments::Moments& moments, const T* expansion, const int32_t* nodes,
@@ -39,7 +39,7 @@ class CellBuffer {
     core::Buffer<T> values_;
     core::Buffer<T> scratch_; // the records, transposed
     core::Buffer<T> widened_; // records that were in single precision
-    int64_t padded_ = 0;
+    int64_t count_ = 0;
 };
 
 } // namespace graft::forces

@@ -14,11 +14,13 @@
 
 namespace graft::forces {
 
-/// Cells in blocks of source_pad: row k of block b is at rows[(b * row_count + k) * source_pad].
+/// Cells in blocks of source_pad: row k of block b is at rows[(b * row_count + k) * source_pad]. The last block is filled up
+/// by cells of zero coefficients away from all targets.
 template <typename T>
 struct Cells {
     const T* rows = nullptr;
-    int64_t count = 0; // a multiple of source_pad, padded by cells of zero coefficients away from all targets
+    int64_t count = 0;
+    int64_t padded() const { return (count + source_pad - 1) / source_pad * source_pad; }
 };
 
 /// What a call of m2p wants: softening none or plummer (a spline's cells are beyond its support: none).
@@ -58,7 +60,7 @@ constexpr int row_count(int order, bool traces) {
 }
 
 /// Adds the field of the cells at the targets. `length` is Plummer's eps in frame units. Sums are kept in T
-/// over `chunk` cells, then added up in double (chunk <= 0: over all of them). Cost: cells.count *
+/// over `chunk` cells, then added up in double (chunk <= 0: over all of them). Cost: cells.padded() *
 /// targets.count, about 105 vector instructions at order 4, 65 at order 3, 40 at order 2.
 template <typename T>
 void m2p(const CellVariant& variant, double length, const Cells<T>& cells, const Targets<T>& targets,
@@ -72,8 +74,7 @@ void m2p_screened(const CellVariant& variant, double length, double alpha, const
 /// The cells of one sum in T: `chunk` in whole vectors, or all of them.
 template <typename T>
 int64_t whole(const Cells<T>& cells, int64_t chunk) {
-    return chunk <= 0 ? std::max(source_pad, cells.count)
-                      : (chunk + source_pad - 1) / source_pad * source_pad;
+    return chunk <= 0 ? std::max(source_pad, cells.padded()) : (chunk + source_pad - 1) / source_pad * source_pad;
 }
 
 } // namespace graft::forces

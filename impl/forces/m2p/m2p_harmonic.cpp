@@ -54,21 +54,6 @@ const T* rows_of(const CellVariant& v, const Cells<T>& cells, int64_t j) {
     return cells.rows + j / source_pad * row_count(v.order, false) * source_pad + j % source_pad;
 }
 
-/// Without what fills up the last block.
-template <typename T>
-int64_t count_cells(const CellVariant& v, const Cells<T>& cells) {
-    int64_t count = cells.count;
-    const auto is_nothing = [&](const T* cell) {
-        for (int k = row_charge; k < row_count(v.order, false); ++k)
-            if (cell[k * source_pad] != 0)
-                return false;
-        return true;
-    };
-    while (count > 0 && is_nothing(rows_of(v, cells, count - 1)))
-        --count;
-    return count;
-}
-
 template <typename T>
 void m2p_any(const CellVariant& v, const Cells<T>& cells, const Targets<T>& targets, int64_t chunk, const FieldSums& out) {
     using Ops = VectorOps<T>;
@@ -76,7 +61,6 @@ void m2p_any(const CellVariant& v, const Cells<T>& cells, const Targets<T>& targ
     const Ops ops;
     const typename Ops::D d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-    const int64_t count = count_cells(v, cells);
     const T* const from[3] = {targets.x, targets.y, targets.z};
     double* const to[4] = {out.ax, out.ay, out.az, out.potential};
     HarmonicPair<T> pair;
@@ -90,9 +74,9 @@ void m2p_any(const CellVariant& v, const Cells<T>& cells, const Targets<T>& targ
                 some[i] = from[a][k + std::min(i, n - 1)];
             place[a] = hn::Load(d, some);
         }
-        for (int64_t begin = 0; begin < count; begin += chunk) {
+        for (int64_t begin = 0; begin < cells.count; begin += chunk) {
             Real sum[4] = {ops.set(0), ops.set(0), ops.set(0), ops.set(0)};
-            for (int64_t j = begin; j < std::min(count, begin + chunk); ++j)
+            for (int64_t j = begin; j < std::min(cells.count, begin + chunk); ++j)
                 pair.add(rows_of(v, cells, j), place, sum);
             for (int a = 0; a < (v.potential ? 4 : 3); ++a) {
                 hn::Store(sum[a], d, some);

@@ -212,8 +212,8 @@ struct CellKernel {
     static HWY_NOINLINE void run(double length, double alpha, const Cells<T>& cells,
                                  const Targets<T>& targets, int64_t chunk, const FieldSums& out) {
         const Real common = ops.set(length * length);
-        for (int64_t begin = 0; begin < cells.count; begin += chunk) {
-            const int64_t end = std::min(cells.count, begin + chunk);
+        for (int64_t begin = 0; begin < cells.padded(); begin += chunk) {
+            const int64_t end = std::min(cells.padded(), begin + chunk);
             for (int64_t first = 0; first < targets.count; first += block) {
                 PairSum<Real> sum[block];
                 for (int k = 0; k < block; ++k)
