@@ -59,7 +59,8 @@ Agreement agree(comm::Communicator& comm, const settings::Settings& settings, co
                       call,
                       -call};
     comm.allreduce(most, std::size(most), comm::Operation::max);
-    const Agreement all{comm.sum(particles.n), comm.sum(magnitude), most[1] != 0, most[0] != 0, most[2] != 0};
+    const Agreement all{comm.sum(particles.n), comm.sum(magnitude), most[1] != 0, most[0] != 0, most[2] != 0,
+                        most[3] != 0};
     comm.together([&] {
         if (most[7] != -most[8])
             core::fail(core::Status::call_order,

@@ -14,6 +14,7 @@ struct Agreement {
     bool with_potential = false; // some rank wants potentials or the energy
     bool with_sums = false;      // some rank wants the virial or the energy
     bool per_particle_softening = false;
+    bool with_virial = false;    // some rank wants the virial
 };
 
 /// `magnitude`: of this rank. Throws on all ranks: Error(call_order) where some compute and others do field_at,

@@ -72,6 +72,7 @@ void CpuEngine::begin_periodic(const CpuComputation& c) {
     });
     periodic_->prepare(c.executor, c.comm, c.settings, problem_, c.all.particles, c.environment.log);
     problem_.periodic = spread_.periodic = periodic_.get();
+    problem_.with_virial = spread_.with_virial = c.all.with_virial;
 }
 
 namespace {

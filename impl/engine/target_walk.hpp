@@ -58,12 +58,14 @@ struct UpperCell {
 
 struct TargetWalk {
     explicit TargetWalk(core::Memory& memory)
-        : memory(memory), nodes(memory), far(memory, "far cell counts") {}
+        : memory(memory), nodes(memory), images(memory, "images"), far(memory, "far cell counts") {}
     Inherited& next_upper();
     int64_t bytes() const;
 
     core::Memory& memory;
     lists::FarNodes nodes;
+    core::Buffer<geometry::Vec3> images; // of the targets that the cells meet: (0, 0, 0), or those of a periodic box
+    double furthest_image = 0;           // from the targets
     std::deque<WalkThread> threads;
     std::deque<Inherited> upper; // [0]: of nothing but the undecided root
     int32_t upper_count = 0;     // in use

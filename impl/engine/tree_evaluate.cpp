@@ -18,6 +18,13 @@ namespace graft::engine {
 
 namespace {
 
+/// `frame` for targets that stand where they are before they are moved.
+forces::Frame unmoved(forces::Frame frame, const geometry::Vec3& shift) {
+    for (int a = 0; a < 3; ++a)
+        frame.centre[a] -= shift[a];
+    return frame;
+}
+
 /// Sources gathered before the kernel runs: they stay in the first-level cache.
 constexpr int64_t source_batch = 2048;
 
@@ -59,25 +66,18 @@ double TreeForce::State::nearest_length(const lists::Group& group, const CellFie
     return std::isfinite(nearest) ? nearest : above.empty ? 0 : 1 / above.frame.scale;
 }
 
-/// `frame` for the targets of a group: moved to where they meet the sources.
-forces::Frame TreeForce::State::place_of(int64_t g, forces::Frame frame) const {
-    for (int a = 0; a < 3 && !shifts.empty(); ++a)
-        frame.centre[a] -= shifts[g][a];
-    return frame;
-}
-
 forces::ParticleArrays TreeForce::State::target_arrays() const {
     return {targets.x(), targets.y(), targets.z(), nullptr, targets.softening(), targets.count()};
 }
 
 /// What the virial needs of an image: the force on all targets of the group.
-void TreeForce::State::add_image_force(const Job& job, int64_t g, const forces::Frame& frame,
+void TreeForce::State::add_image_force(const Job& job, const GroupImage& of, const forces::Frame& frame,
                                        const forces::FieldSums& sums) {
-    if (job.problem.points)
+    if (image_force.empty() || job.problem.points)
         return;
-    const lists::Group& group = targets.groups()[g];
+    const lists::Group& group = of.group;
     const double square = frame.scale * frame.scale;
-    double* const to = image_force.data() + 3 * g;
+    double* const to = image_force.data() + 3 * of.index;
     for (int64_t k = 0; k < group.count; ++k) {
         const double q = job.problem.charge[targets.origin()[group.first + k]] * square;
         to[0] += q * sums.ax[k];
@@ -100,13 +100,15 @@ int32_t* TreeForce::State::near_end(const Job& job, const lists::Group& group,
     });
 }
 
-/// Adds far cells to a polynomial.
+/// Adds far cells to the polynomial of targets that stand moved by `shift` where these meet them.
 template <typename T>
 void TreeForce::State::add_far_cells(const int32_t* nodes, int64_t count, const forces::CellVariant& variant,
-                                     double length, CellField& field, forces::Workspace<T>& work) {
+                                     double length, const geometry::Vec3& shift, CellField& field,
+                                     forces::Workspace<T>& work) {
+    const forces::Frame frame = unmoved(field.frame, {-shift.x, -shift.y, -shift.z});
     for (int64_t e = 0; e < count; e += forces::M2lSources<T>::capacity) {
         work.far.fill(forest.moments, forest.expansion<T>().data(), nodes + e,
-                      std::min(forces::M2lSources<T>::capacity, count - e), field.frame, variant);
+                      std::min(forces::M2lSources<T>::capacity, count - e), frame, variant);
         forces::m2l(variant, length, work.far, field.local);
         field.empty = false;
     }
@@ -128,7 +130,7 @@ void TreeForce::State::sum_far(const lists::Group& group, const CellField& above
         return;
     CellField field;
     field.inherit(above, variant.order, group.target.box, frame);
-    add_far_cells(far, count, variant, length, field, work);
+    add_far_cells(far, count, variant, length, geometry::Vec3{}, field, work);
     forces::l2p(variant, field.local, work.targets.view(), work.targets.sums());
 }
 
@@ -182,19 +184,18 @@ bool TreeForce::State::has_close(const forces::CloseTargets& close, const int32_
 
 /// The pairs of a group that a frame in single precision does not serve, to the field: set, or added.
 /// Returns the number of sources.
-int64_t TreeForce::State::pairs_in_double(const Job& job, int64_t g, const int32_t* entry_begin,
+int64_t TreeForce::State::pairs_in_double(const Job& job, const GroupImage& of, const int32_t* entry_begin,
                                           const int32_t* entry_end, const forces::Frame& frame,
                                           const forces::PairVariant& variant, bool add,
                                           forces::Workspace<double>& work) {
-    const lists::Group& group = targets.groups()[g];
+    const lists::Group& group = of.group;
     const periodic::PeriodicSum* const periodic = job.problem.periodic;
-    work.targets.fill(target_arrays(), group.first, group.count, place_of(g, frame), variant);
+    work.targets.fill(target_arrays(), group.first, group.count, unmoved(frame, of.shift), variant);
     int64_t sources = 0;
     gather(entry_begin, entry_end, frame, variant, job.settings.softening_length * frame.scale,
            forces::sum_chunk(job.settings), periodic != nullptr ? periodic->screening(frame.scale) : forces::Screening(),
            work, sources);
-    if (!shifts.empty())
-        add_image_force(job, g, frame, work.targets.sums());
+    add_image_force(job, of, frame, work.targets.sums());
     work.store(frame, group.count, variant.potential, add, job.field,
                [&](int64_t k) { return group.first + k; });
     return sources;
@@ -204,12 +205,12 @@ int64_t TreeForce::State::pairs_in_double(const Job& job, int64_t g, const int32
 /// `leaf_begin` on, cells from `node_begin` on, in double and in a frame that reaches all of them. Returns
 /// the number of sources in the leaves.
 template <typename T>
-int64_t TreeForce::State::sum_beyond(const Job& job, int64_t g, const int32_t* leaf_begin, const int32_t* leaf_end,
+int64_t TreeForce::State::sum_beyond(const Job& job, const GroupImage& of, const int32_t* leaf_begin, const int32_t* leaf_end,
                                      const int32_t* node_begin, const int32_t* node_end, const forces::Frame& frame,
                                      const forces::PairVariant& variant, forces::Workspace<double>& work) {
-    const lists::Group& group = targets.groups()[g];
+    const lists::Group& group = of.group;
     const double length = job.settings.softening_length * frame.scale;
-    work.targets.fill(target_arrays(), group.first, group.count, place_of(g, frame), variant);
+    work.targets.fill(target_arrays(), group.first, group.count, unmoved(frame, of.shift), variant);
     int64_t sources = 0;
     gather(leaf_begin, leaf_end, frame, variant, length, forces::sum_chunk(job.settings), forces::Screening(), work,
            sources);
@@ -219,8 +220,7 @@ int64_t TreeForce::State::sum_beyond(const Job& job, int64_t g, const int32_t* l
                         std::min<int64_t>(forces::CellBuffer<double>::capacity, node_end - e), frame, cells);
         forces::m2p(cells, length, work.cells.view(), work.targets.view(), 0, work.targets.sums());
     }
-    if (!shifts.empty())
-        add_image_force(job, g, frame, work.targets.sums());
+    add_image_force(job, of, frame, work.targets.sums());
     work.store(frame, group.count, variant.potential, true, job.field,
                [&](int64_t k) { return group.first + k; });
     return sources;
@@ -238,14 +238,14 @@ bool TreeForce::State::is_nearer(int32_t node, const geometry::Box& box, double 
 
 /// The sums of a group, from its lists. `full` serves groups that T's frames are too coarse for, and what is beyond their range.
 template <typename T>
-void TreeForce::State::evaluate_group(const Job& job, int32_t cell, const CellField& above, bool remote, int thread) {
+void TreeForce::State::evaluate_group(const Job& job, const GroupImage& of, const CellField& above, bool remote,
+                                      int thread) {
     const forces::PairVariant variant = forces::pair_variant(job.settings, job.problem, job.with_potential);
     WalkThread& lists = walk.threads[static_cast<size_t>(thread)];
     forces::Workspace<T>& work = job.workspaces.of<T>()[thread];
     forces::Workspace<double>& full = job.workspaces.full[thread];
     const settings::Settings& settings = job.settings;
-    const int64_t g = targets.cells()[cell].group;
-    const lists::Group& group = targets.groups()[g];
+    const lists::Group& group = of.group;
     if (remote && !has_hierarchy(job)) // branches that were accepted as a whole have been summed in the first pass
         lists.near.resize_keep(std::remove_if(lists.near.begin(), lists.near.end(),
                                               [&](int32_t node) { return node < forest.top_end; }) -
@@ -276,42 +276,40 @@ void TreeForce::State::evaluate_group(const Job& job, int32_t cell, const CellFi
     const double length = settings.softening_length * frame.scale;
     const forces::Screening screening =
         periodic != nullptr ? periodic->screening(frame.scale) : forces::Screening();
-    work.targets.fill(target_arrays(), group.first, group.count, place_of(g, frame), variant);
+    work.targets.fill(target_arrays(), group.first, group.count, unmoved(frame, of.shift), variant);
     int64_t sources = 0;
-    bool add = remote || !leads(g);
+    bool add = of.adds;
     if (sizeof(T) == sizeof(float) &&
         forces::is_coarse(
-            frame, targets, group, shifts.empty() ? geometry::Vec3{} : shifts[g], variant, settings.softening_length,
-            job.problem.n, [&](const forces::CloseTargets& close) { return has_close(close, leaf_begin, leaf_mid); })) {
+            frame, targets, group, of.shift, variant, settings.softening_length, job.problem.n, [&](const forces::CloseTargets& close) { return has_close(close, leaf_begin, leaf_mid); })) {
         const forces::Frame wide = screened ? periodic->frame<double>(group.target.box, nearest, reach)
                                             : forces::make_frame<double>(group.target.box, nearest, 0, softening);
-        sources = pairs_in_double(job, g, leaf_begin, leaf_mid, wide, variant, add, full);
+        sources = pairs_in_double(job, of, leaf_begin, leaf_mid, wide, variant, add, full);
         add = true;
     } else {
         gather(leaf_begin, leaf_mid, frame, variant, length, forces::sum_chunk(settings), screening, work, sources);
     }
     int64_t near_count = 0;
     sum_cells(job, group, above, node_begin, node_mid, lists.far, frame, length, work, near_count);
-    if (!shifts.empty())
-        add_image_force(job, g, frame, work.targets.sums());
+    add_image_force(job, of, frame, work.targets.sums());
     work.store(frame, group.count, variant.potential, add, job.field,
                [&](int64_t k) { return group.first + k; });
     const int64_t far_count = node_mid - node_begin - near_count + lists.far.size();
     if (leaf_mid != leaf_end || node_mid != node_end)
-        sources += sum_beyond<T>(job, g, leaf_mid, leaf_end, node_mid, node_end,
+        sources += sum_beyond<T>(job, of, leaf_mid, leaf_end, node_mid, node_end,
                                  forces::make_frame<double>(group.target.box, nearest, reach, softening),
                                  variant, full);
-    pair_counts[g] = (remote ? pair_counts[g] : 0) + sources * group.count;
-    cell_counts[g] = (remote ? cell_counts[g] : 0) +
-                     (node_end - node_begin + lists.far.size() - far_count) * group.count;
-    walk.far[cell] += far_count;
+    const int64_t cells = (node_end - node_begin + lists.far.size() - far_count) * group.count;
+    pair_counts[of.index] = (of.counts_on ? pair_counts[of.index] : 0) + sources * group.count;
+    cell_counts[of.index] = (of.counts_on ? cell_counts[of.index] : 0) + cells;
+    walk.far[of.cell] += far_count;
 }
 
-template void TreeForce::State::evaluate_group<float>(const Job&, int32_t, const CellField&, bool, int);
-template void TreeForce::State::evaluate_group<double>(const Job&, int32_t, const CellField&, bool, int);
-template void TreeForce::State::add_far_cells<float>(const int32_t*, int64_t, const forces::CellVariant&, double, CellField&,
+template void TreeForce::State::evaluate_group<float>(const Job&, const GroupImage&, const CellField&, bool, int);
+template void TreeForce::State::evaluate_group<double>(const Job&, const GroupImage&, const CellField&, bool, int);
+template void TreeForce::State::add_far_cells<float>(const int32_t*, int64_t, const forces::CellVariant&, double, const geometry::Vec3&, CellField&,
                                                      forces::Workspace<float>&);
-template void TreeForce::State::add_far_cells<double>(const int32_t*, int64_t, const forces::CellVariant&, double, CellField&,
+template void TreeForce::State::add_far_cells<double>(const int32_t*, int64_t, const forces::CellVariant&, double, const geometry::Vec3&, CellField&,
                                                       forces::Workspace<double>&);
 
 void TreeForce::State::evaluate(const Job& job, int64_t begin, int64_t end, bool remote) {

@@ -75,14 +75,26 @@ void TreeForce::State::choose_targets(const Job& job) {
                               settings.group);
 }
 
-/// Periodic box: each group of targets as often as it meets an image of the sources, moved; those of one
-/// group together.
+/// Periodic box: the images that the walk begins with; or each group of targets as often as it meets an image of the
+/// sources, moved, those of one group together.
 void TreeForce::State::choose_images(const Job& job) {
     shifts.resize(0);
+    image_force.resize(0);
+    walk.images.resize(1);
+    walk.images[0] = {0, 0, 0};
+    walk.furthest_image = 0;
     if (job.problem.periodic == nullptr)
         return;
     const core::Buffer<lists::Group>& groups = targets.groups();
     std::vector<geometry::Vec3> images;
+    if (has_hierarchy(job)) {
+        job.problem.periodic->images({}, images);
+        walk.images.resize(static_cast<int64_t>(images.size()));
+        std::copy(images.begin(), images.end(), walk.images.begin());
+        for (const geometry::Vec3& shift : images)
+            walk.furthest_image = std::max(walk.furthest_image, std::hypot(shift.x, shift.y, shift.z));
+        return;
+    }
     moved.resize(0);
     for (int64_t g = 0; g < groups.size(); ++g) {
         job.problem.periodic->images(groups[g].target.box, images);
@@ -141,11 +153,17 @@ bool TreeForce::State::has_last(const Job& job) const {
 /// f_g of the error MAC: a node's error S / d^(p+3) may be accuracy * (size of the group's acceleration).
 void TreeForce::State::scale_groups(const Job& job, bool use_last) {
     if (!use_last && job.problem.periodic != nullptr) {
-        acceleration.resize(targets.group_count());
+        const periodic::PeriodicSum& periodic = *job.problem.periodic;
         const core::Buffer<lists::Group>& groups = targets.groups();
+        acceleration.resize(groups.size());
+        std::fill(acceleration.begin(), acceleration.end(), 0.0);
+        if (has_hierarchy(job) && periodic.one_sign())
+            lists::estimate_accelerations(
+                job.executor, forest.tree, forest.moments, forest.criterion.root, groups, walk.images,
+                [&](const geometry::Vec3& at) { return periodic.distant_field(at); }, acceleration);
         for (int64_t g = 0; g < groups.size(); ++g)
-            acceleration[g] = job.problem.periodic->typical_field(job.problem.points ? 0 : groups[g].count,
-                                                                  groups[g].target.box.longest_edge());
+            acceleration[g] = std::max(acceleration[g], periodic.typical_field(job.problem.points ? 0 : groups[g].count,
+                                                                               groups[g].target.box.longest_edge()));
     } else if (!use_last)
         lists::estimate_accelerations(job.executor, forest.tree, forest.moments, forest.criterion.root,
                                targets.groups(), acceleration);

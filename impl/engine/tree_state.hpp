@@ -33,9 +33,9 @@ struct TreeForce::State {
     TargetWalk walk;
     core::Buffer<double> acceleration;              // error MAC: per group
     core::Buffer<int64_t> pair_counts, cell_counts; // per group
-    // Periodic box: targets.groups() then holds every group once an image, those of one group next to each
-    // other.
-    core::Buffer<geometry::Vec3> shifts; // of the groups' targets; empty: open box
+    // Periodic box where cells do not hand polynomials down: targets.groups() then holds every group once an image,
+    // those of one group next to each other.
+    core::Buffer<geometry::Vec3> shifts; // of the groups' targets; empty: none is moved
     core::Buffer<double> image_force;    // x y z per group: sum of charge * field
     core::Buffer<lists::Group> moved;    // scratch
 
@@ -60,6 +60,15 @@ struct TreeForce::State {
         Report& report;
         comm::Communicator& comm;
         const core::Log& log;
+    };
+
+    /// The targets of a group where one image of the sources meets them.
+    struct GroupImage {
+        int32_t cell;
+        int64_t index;        // of the group
+        lists::Group group;   // moved
+        geometry::Vec3 shift;
+        bool adds, counts_on; // to the field, to the counts of the group, that are there
     };
 
     // tree_force.cpp
@@ -102,7 +111,10 @@ struct TreeForce::State {
     template <typename T>
     void inherit(const Job& job, int32_t cell, const Inherited& above, Inherited& own, int thread);
     template <typename T>
-    void list_group(const Job& job, const lists::TargetCell& cell, const Inherited& above, WalkThread& lists) const;
+    void list_group(const Job& job, const GroupImage& of, std::span<const lists::Undecided> from, WalkThread& lists) const;
+    template <typename T>
+    void visit_group(const Job& job, int32_t cell, const Inherited& above, bool remote, int thread);
+    GroupImage group_image(int32_t cell, bool remote) const;
     template <typename T>
     bool serves_all(const geometry::Box& box, const forces::Frame& frame, double softening) const;
     template <typename T>
@@ -113,26 +125,25 @@ struct TreeForce::State {
     // tree_evaluate.cpp
     void evaluate(const Job& job, int64_t begin, int64_t end, bool remote);
     template <typename T>
-    void evaluate_group(const Job& job, int32_t cell, const CellField& above, bool remote, int thread);
+    void evaluate_group(const Job& job, const GroupImage& of, const CellField& above, bool remote, int thread);
     bool is_nearer(int32_t node, const geometry::Box& box, double least) const;
     bool has_close(const forces::CloseTargets& close, const int32_t* begin, const int32_t* end) const;
-    int64_t pairs_in_double(const Job& job, int64_t group, const int32_t* entry_begin, const int32_t* entry_end,
+    int64_t pairs_in_double(const Job& job, const GroupImage& of, const int32_t* entry_begin, const int32_t* entry_end,
                             const forces::Frame& frame, const forces::PairVariant& variant, bool add,
                             forces::Workspace<double>& work);
     template <typename T>
-    int64_t sum_beyond(const Job& job, int64_t group, const int32_t* leaf_begin, const int32_t* leaf_end,
+    int64_t sum_beyond(const Job& job, const GroupImage& of, const int32_t* leaf_begin, const int32_t* leaf_end,
                        const int32_t* node_begin, const int32_t* node_end, const forces::Frame& frame,
                        const forces::PairVariant& variant, forces::Workspace<double>& work);
     double longest_softening(const Job& job, const lists::Group& group,
                              const forces::PairVariant& variant) const;
     forces::CellVariant cell_variant(const Job& job) const;
-    forces::Frame place_of(int64_t group, forces::Frame frame) const;
     forces::ParticleArrays target_arrays() const;
     template <typename T>
     void gather(const int32_t* entry_begin, const int32_t* entry_end, const forces::Frame& frame,
                 const forces::PairVariant& variant, double length, int64_t chunk,
                 const forces::Screening& screening, forces::Workspace<T>& work, int64_t& sources);
-    void add_image_force(const Job& job, int64_t group, const forces::Frame& frame,
+    void add_image_force(const Job& job, const GroupImage& of, const forces::Frame& frame,
                          const forces::FieldSums& sums);
     /// The first of the groups that are images of one.
     bool leads(int64_t group) const {
@@ -148,7 +159,7 @@ struct TreeForce::State {
                    const forces::Frame& frame, double length, forces::Workspace<T>& work, int64_t& near_count);
     template <typename T>
     void add_far_cells(const int32_t* nodes, int64_t count, const forces::CellVariant& variant, double length,
-                       CellField& field, forces::Workspace<T>& work);
+                       const geometry::Vec3& shift, CellField& field, forces::Workspace<T>& work);
     int32_t* near_end(const Job& job, const lists::Group& group, const forces::CellVariant& variant,
                       int32_t* begin, int32_t* end) const;
     double nearest_length(const lists::Group& group, const CellField& above, const WalkThread& lists) const;

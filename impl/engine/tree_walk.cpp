@@ -9,6 +9,7 @@
 #include "forces/m2l/m2l_choice.hpp"
 #include "lists/far_cells.hpp"
 #include "lists/target_cells.hpp"
+#include "periodic/periodic.hpp"
 
 #include <algorithm>
 
@@ -62,11 +63,13 @@ int64_t TargetWalk::bytes() const {
 }
 
 /// Whether cells above the groups have polynomials, which the groups inherit. Groups alone have them where a tree is
-/// to give the bits that it gives over ranks, in a periodic box (images of groups), and where groups are summed while
-/// others are not known.
+/// to give the bits that it gives over ranks, in a periodic box whose pairs end or whose virial is wanted (which needs the
+/// force from each image), and where groups are summed while others are not known.
 bool TreeForce::State::has_hierarchy(const Job& job) const {
-    return (job.comm.alone() || job.settings.exchange == settings::Exchange::push) &&
-           job.problem.periodic == nullptr && forces::inherits(job.settings) &&
+    const bool moves = job.problem.periodic == nullptr ||
+                       (job.comm.alone() && !job.problem.periodic->screened() && !job.problem.with_virial);
+    return (job.comm.alone() || job.settings.exchange == settings::Exchange::push) && moves &&
+           forces::inherits(job.settings) &&
            forces::why_not_local(job.settings, cell_variant(job).per_particle, forces::M2lDevice::cpu) ==
                nullptr;
 }
@@ -126,7 +129,8 @@ void TreeForce::State::walk_upper(const Job& job) {
 /// Whether a frame of T for these targets serves all sources.
 template <typename T>
 bool TreeForce::State::serves_all(const geometry::Box& box, const forces::Frame& frame, double softening) const {
-    return forest.tree.boxes[forest.criterion.root].furthest(box.lower) < forces::served_distance<T>(frame, softening);
+    return forest.tree.boxes[forest.criterion.root].furthest(box.lower) + walk.furthest_image <
+           forces::served_distance<T>(frame, softening);
 }
 
 /// What a cell hands down: the field from above and of its own far cells, and what it leaves undecided.
@@ -147,31 +151,72 @@ void TreeForce::State::inherit(const Job& job, int32_t cell, const Inherited& ab
         return;
     }
     core::Timer timer;
-    lists.far.clear();
-    lists::walk_cell(lists::walk_input(forest.tree, forest.criterion), walk.nodes, target,
-                     {target, variant.order, forces::local_order(variant.order)}, above.left, lists.stack.data(),
-                     lists.far, own.left);
-    lists.walk_s += timer.lap();
-    add_far_cells<T>(lists.far.data(), lists.far.size(), variant, softening * frame.scale, own.field,
-                     job.workspaces.of<T>()[thread]);
-    walk.far[cell] += lists.far.size();
+    for (std::span<const lists::Undecided> rest = above.left; !rest.empty();) {
+        const std::span<const lists::Undecided> from = lists::first_image(rest);
+        const geometry::Vec3 shift = walk.images[from[0].image];
+        const lists::Target at = lists::moved(target, shift);
+        timer.lap();
+        lists.far.clear();
+        lists::walk_cell(lists::walk_input(forest.tree, forest.criterion), walk.nodes, at,
+                         {at, variant.order, forces::local_order(variant.order)}, from, lists.stack.data(), lists.far,
+                         own.left);
+        lists.walk_s += timer.lap();
+        add_far_cells<T>(lists.far.data(), lists.far.size(), variant, softening * frame.scale, shift, own.field,
+                         job.workspaces.of<T>()[thread]);
+        walk.far[cell] += lists.far.size();
+        rest = rest.subspan(from.size());
+    }
 }
 
 /// What acts on a group beside the field from above. Far cells are told apart where the group has that field.
 template <typename T>
-void TreeForce::State::list_group(const Job& job, const lists::TargetCell& cell, const Inherited& above,
+void TreeForce::State::list_group(const Job& job, const GroupImage& of, std::span<const lists::Undecided> from,
                                   WalkThread& lists) const {
+    const lists::Group& group = of.group;
     const forces::CellVariant variant = cell_variant(job);
     const double softening = variant.softened ? job.settings.softening_length : 0;
-    const forces::Frame frame = forces::make_frame<T>(cell.target.box, 0, 0, sizeof(T) == 8 ? softening : 0);
-    const lists::CellFarLimit limit(cell.target, variant.order, forces::local_order(variant.order));
-    const bool tells = has_hierarchy(job) && cell.count >= lists::least_far_targets && limit.radius > 0 &&
-                       serves_all<T>(cell.target.box, frame, softening);
+    const forces::Frame frame = forces::make_frame<T>(group.target.box, 0, 0, sizeof(T) == 8 ? softening : 0);
+    const lists::CellFarLimit limit(group.target, variant.order, forces::local_order(variant.order));
+    const bool tells = has_hierarchy(job) && group.count >= lists::least_far_targets && limit.radius > 0 &&
+                       serves_all<T>(group.target.box, frame, softening);
     lists.far.clear();
     lists.near.clear();
     lists.leaves.clear();
-    lists::walk_group(lists::walk_input(forest.tree, forest.criterion), walk.nodes, cell.target,
-                      tells ? &limit : nullptr, above.left, lists.stack.data(), lists.far, lists.near, lists.leaves);
+    lists::walk_group(lists::walk_input(forest.tree, forest.criterion), walk.nodes, group.target,
+                      tells ? &limit : nullptr, from, lists.stack.data(), lists.far, lists.near, lists.leaves);
+}
+
+TreeForce::State::GroupImage TreeForce::State::group_image(int32_t cell, bool remote) const {
+    const int64_t g = targets.cells()[cell].group;
+    return {cell,   g, targets.groups()[g], shifts.empty() ? geometry::Vec3{} : shifts[g], remote || !leads(g),
+            remote};
+}
+
+/// The lists and sums of a group, image by image. Where nothing is left to decide, too: the field from above is not at
+/// the targets yet.
+template <typename T>
+void TreeForce::State::visit_group(const Job& job, int32_t cell, const Inherited& above, bool remote, int thread) {
+    WalkThread& lists = walk.threads[static_cast<size_t>(thread)];
+    const GroupImage own = group_image(cell, remote);
+    const auto visit_image = [&](std::span<const lists::Undecided> from, const CellField& field, bool adds) {
+        GroupImage of = own;
+        if (!from.empty() && from[0].image != 0) {
+            of.shift = walk.images[from[0].image];
+            of.group.target = lists::moved(own.group.target, of.shift);
+        }
+        of.adds |= adds;
+        of.counts_on |= adds;
+        core::Timer timer;
+        list_group<T>(job, of, from, lists);
+        lists.walk_s += timer.lap();
+        evaluate_group<T>(job, of, field, remote, thread);
+    };
+    std::span<const lists::Undecided> rest = above.left, from;
+    if (!rest.empty() && rest[0].image == 0) // where the field from above is known
+        from = lists::first_image(rest);
+    visit_image(from, above.field, false);
+    for (rest = rest.subspan(from.size()); !rest.empty(); rest = rest.subspan(from.size()))
+        visit_image(from = lists::first_image(rest), CellField{}, true);
 }
 
 /// A cell and all below it.
@@ -181,10 +226,7 @@ void TreeForce::State::visit(const Job& job, int32_t index, const Inherited& abo
     const core::Buffer<lists::TargetCell>& cells = targets.cells();
     WalkThread& lists = walk.threads[static_cast<size_t>(thread)];
     if (cells[index].group >= 0) {
-        core::Timer timer;
-        list_group<T>(job, cells[index], above, lists);
-        lists.walk_s += timer.lap();
-        evaluate_group<T>(job, index, above.field, remote, thread);
+        visit_group<T>(job, index, above, remote, thread);
         return;
     }
     while (lists.levels.size() <= depth)
@@ -214,7 +256,7 @@ void TreeForce::State::visit_transposed(const Job& job, const CellTask& task, bo
         lists.far.clear();
         take(lists.transposed.nodes, lists.transposed.node_offset, cell - task.begin, lists.near);
         take(lists.transposed.leaves, lists.transposed.leaf_offset, cell - task.begin, lists.leaves);
-        evaluate_group<T>(job, cell, CellField{}, remote, thread);
+        evaluate_group<T>(job, group_image(cell, remote), CellField{}, remote, thread);
     }
 }
 
@@ -242,11 +284,14 @@ void TreeForce::State::evaluate_cells(const Job& job, int64_t begin, int64_t end
     walk.upper_count = 0;
     Inherited& root = walk.next_upper();
     const lists::WalkInput input = lists::walk_input(forest.tree, forest.criterion);
-    if (hierarchy && !remote)
-        for (int32_t k = 0; k < forest.own_roots(); ++k)
-            root.left.push_back(lists::root_at(input, k));
-    else if (forest.tree.node_count() > 0)
-        root.left.push_back(lists::all_of(input));
+    for (int64_t i = 0; i < walk.images.size(); ++i) {
+        const auto image = static_cast<uint16_t>(i);
+        if (hierarchy && !remote)
+            for (int32_t k = 0; k < forest.own_roots(); ++k)
+                root.left.push_back(lists::root_at(input, k, image));
+        else if (forest.tree.node_count() > 0)
+            root.left.push_back(lists::all_of(input, image));
+    }
     share_out(job, hierarchy ? 0 : static_cast<int32_t>(begin),
               static_cast<int32_t>(hierarchy ? targets.cells().size() : end), 0);
     walk_upper<T>(job);

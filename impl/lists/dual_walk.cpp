@@ -117,7 +117,7 @@ HWY_INLINE int64_t push_children(const WalkInput& input, int32_t first, uint32_t
 } // namespace
 
 void walk_cell(const WalkInput& input, const FarNodes& nodes, const Target& target, const CellFarLimit& limit,
-               const core::Buffer<Undecided>& from, Undecided* stack, core::Buffer<int32_t>& far,
+               std::span<const Undecided> from, Undecided* stack, core::Buffer<int32_t>& far,
                core::Buffer<Undecided>& left) {
     const WideTarget wide = widen(target);
     const WideLimit wide_limit = widen(limit);
@@ -136,14 +136,14 @@ void walk_cell(const WalkInput& input, const FarNodes& nodes, const Target& targ
             const uint32_t keep = some.mask & ~far_ones & ~larger;
             if (keep != 0 && (verdict.accepted | verdict.leaves | verdict.opened) != 0)
                 left.push_back({some.first, static_cast<uint8_t>(keep & (verdict.accepted | verdict.leaves | verdict.opened)),
-                                some.terminal, 0});
+                                some.terminal, entry.image});
             depth = push_children(input, some.first, larger, stack, depth);
         }
     }
 }
 
 void walk_group(const WalkInput& input, const FarNodes& nodes, const Target& target, const CellFarLimit* limit,
-                const core::Buffer<Undecided>& from, Undecided* stack, core::Buffer<int32_t>& far,
+                std::span<const Undecided> from, Undecided* stack, core::Buffer<int32_t>& far,
                 core::Buffer<int32_t>& near, core::Buffer<int32_t>& leaves) {
     const WideTarget wide = widen(target);
     const WideLimit wide_limit = limit != nullptr ? widen(*limit) : WideLimit{};
@@ -183,13 +183,13 @@ HWY_EXPORT(walk_cell);
 HWY_EXPORT(walk_group);
 
 void walk_cell(const WalkInput& input, const FarNodes& nodes, const Target& target, const CellFarLimit& limit,
-               const core::Buffer<Undecided>& from, Undecided* stack, core::Buffer<int32_t>& far,
+               std::span<const Undecided> from, Undecided* stack, core::Buffer<int32_t>& far,
                core::Buffer<Undecided>& left) {
     HWY_DYNAMIC_DISPATCH(walk_cell)(input, nodes, target, limit, from, stack, far, left);
 }
 
 void walk_group(const WalkInput& input, const FarNodes& nodes, const Target& target, const CellFarLimit* limit,
-                const core::Buffer<Undecided>& from, Undecided* stack, core::Buffer<int32_t>& far,
+                std::span<const Undecided> from, Undecided* stack, core::Buffer<int32_t>& far,
                 core::Buffer<int32_t>& near, core::Buffer<int32_t>& leaves) {
     HWY_DYNAMIC_DISPATCH(walk_group)(input, nodes, target, limit, from, stack, far, near, leaves);
 }

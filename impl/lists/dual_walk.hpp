@@ -21,22 +21,42 @@
 #include "lists/walk.hpp"
 #include "moments/moments.hpp"
 
+#include <span>
+
 namespace graft::lists {
 
 /// Children of an opened node that a cell has to decide on, or leaves to the cells below it.
 struct Undecided {
     int32_t first;          // child
     uint8_t mask, terminal; // bit c: child c is undecided; is never opened
-    uint16_t unused;
+    uint16_t image;         // of a periodic box: which the targets stand in; entries of one image stand together
 };
+inline constexpr size_t most_images = 65536;
 
 /// The root.
-inline Undecided all_of(const WalkInput& input) {
-    return {input.root, 1, static_cast<uint8_t>(input.root_terminal ? 1 : 0), 0};
+inline Undecided all_of(const WalkInput& input, uint16_t image = 0) {
+    return {input.root, 1, static_cast<uint8_t>(input.root_terminal ? 1 : 0), image};
 }
 /// One of several.
-inline Undecided root_at(const WalkInput& input, int32_t node) {
-    return {node, 1, static_cast<uint8_t>(input.links[node].child_count == 0 ? 1 : 0), 0};
+inline Undecided root_at(const WalkInput& input, int32_t node, uint16_t image = 0) {
+    return {node, 1, static_cast<uint8_t>(input.links[node].child_count == 0 ? 1 : 0), image};
+}
+
+/// The entries of one image that `from` begins with.
+inline std::span<const Undecided> first_image(std::span<const Undecided> from) {
+    size_t count = 0;
+    while (count < from.size() && from[count].image == from[0].image)
+        ++count;
+    return from.first(count);
+}
+
+/// Targets in an image of their box.
+inline Target moved(Target target, const geometry::Vec3& shift) {
+    for (int a = 0; a < 3; ++a) {
+        target.box.lower[a] += shift[a];
+        target.box.upper[a] += shift[a];
+    }
+    return target;
 }
 
 /// What the far test reads of the nodes, beside their centres.
@@ -71,14 +91,15 @@ struct CellFarLimit {
 /// Room that a walk needs, in entries.
 int64_t dual_walk_stack(int levels);
 
-/// Appends to `far` the nodes that are far from the whole cell, to `left` what the cells below have to decide on.
+/// Appends to `far` the nodes that are far from the whole cell, to `left` what the cells below have to decide on. All of
+/// `from` is of one image, which target and limit stand in.
 void walk_cell(const WalkInput& input, const FarNodes& nodes, const Target& target, const CellFarLimit& limit,
-               const core::Buffer<Undecided>& from, Undecided* stack, core::Buffer<int32_t>& far,
+               std::span<const Undecided> from, Undecided* stack, core::Buffer<int32_t>& far,
                core::Buffer<Undecided>& left);
 
 /// Appends a group's lists. limit NULL: no node is far.
 void walk_group(const WalkInput& input, const FarNodes& nodes, const Target& target, const CellFarLimit* limit,
-                const core::Buffer<Undecided>& from, Undecided* stack, core::Buffer<int32_t>& far,
+                std::span<const Undecided> from, Undecided* stack, core::Buffer<int32_t>& far,
                 core::Buffer<int32_t>& near, core::Buffer<int32_t>& leaves);
 
 } // namespace graft::lists

@@ -16,10 +16,9 @@ struct Walker {
     int32_t root;
 
     /// Opens every node closer than its size; leaves and what the stack cannot hold count as they are.
-    double size_at(const double (&at)[3], double extent) const {
+    void add(const double (&at)[3], double extent, EstimateSum& sum) const {
         int32_t stack[stack_size];
         int top = 0;
-        EstimateSum sum;
         stack[top++] = root;
         while (top > 0) {
             const int32_t node = stack[--top];
@@ -35,7 +34,6 @@ struct Walker {
             }
             coarse_add(moments.magnitude[node], edge, extent, x, y, z, r2, sum);
         }
-        return coarse_size(sum);
     }
 };
 
@@ -51,7 +49,30 @@ void estimate_accelerations(const backend::Executor& executor, const tree::Tree&
         [&](int64_t g) {
             const geometry::Box& box = groups[g].target.box;
             const double at[3] = {box.centre(0), box.centre(1), box.centre(2)};
-            size[g] = walker.size_at(at, box.longest_edge());
+            EstimateSum sum;
+            walker.add(at, box.longest_edge(), sum);
+            size[g] = coarse_size(sum);
+        },
+        64);
+}
+
+void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree,
+                            const moments::Moments& moments, int32_t root, const core::Buffer<Group>& groups,
+                            const core::Buffer<geometry::Vec3>& images,
+                            const std::function<geometry::Vec3(const geometry::Vec3&)>& beyond,
+                            core::Buffer<double>& size) {
+    size.resize(groups.size());
+    const Walker walker{tree, moments, root};
+    executor.for_each(
+        groups.size(),
+        [&](int64_t g) {
+            const geometry::Box& box = groups[g].target.box;
+            EstimateSum sum;
+            for (const geometry::Vec3& image : images)
+                walker.add({box.centre(0) + image.x, box.centre(1) + image.y, box.centre(2) + image.z}, box.longest_edge(),
+                           sum);
+            const geometry::Vec3 rest = beyond({box.centre(0), box.centre(1), box.centre(2)});
+            size[g] = std::hypot(sum.x + rest.x, sum.y + rest.y, sum.z + rest.z);
         },
         64);
 }

@@ -8,6 +8,8 @@
 #include "moments/moments.hpp"
 #include "tree/tree.hpp"
 
+#include <functional>
+
 namespace graft::lists {
 
 /// size[g] = |acceleration| at the centre of group g from a coarse walk with monopoles (opening angle 1,
@@ -18,5 +20,13 @@ namespace graft::lists {
 void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree,
                             const moments::Moments& moments, int32_t root,
                             const core::Buffer<Group>& groups, core::Buffer<double>& size);
+
+/// The same of charges of one sign in a periodic box: over the near images, and `beyond(place)` of all others and the
+/// background. It has no least size, since nearly all of a uniform box cancels.
+void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree,
+                            const moments::Moments& moments, int32_t root, const core::Buffer<Group>& groups,
+                            const core::Buffer<geometry::Vec3>& images,
+                            const std::function<geometry::Vec3(const geometry::Vec3&)>& beyond,
+                            core::Buffer<double>& size);
 
 } // namespace graft::lists

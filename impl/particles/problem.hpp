@@ -59,6 +59,7 @@ struct Problem {
     core::Buffer<double> last; // |field| of the particles in the last computation; empty: not known
     KeyRange range;
     const periodic::PeriodicSum* periodic = nullptr; // a periodic box, to which positions have been wrapped; NULL: open
+    bool with_virial = false;              // of a periodic box: the force from each image is wanted
     double charge_scale = 1;               // internal charge = host charge * charge_scale
 
     int64_t target_count() const {

@@ -107,6 +107,8 @@ PeriodicSum::Totals PeriodicSum::find_totals(comm::Communicator& comm, const set
             find_extent(problem, a, box, corners[7 + a], corners[10 + a]);
     }
     comm.allreduce(corners, 13, comm::Operation::max);
+    constexpr double nearly = 0.99;
+    one_sign_ = std::abs(sums[0]) >= nearly * sums[2];
     const double mean = sums[2] > 0 ? sums[3] / sums[2] : 0;
     Totals totals{sums[0], sums[1], corners[0],
                   problem.per_particle_softening ? mean

@@ -113,6 +113,11 @@ class PeriodicSum {
     /// longest edge: that of neighbours in the whole box, or closer ones here.
     double typical_field(int64_t count, double edge) const;
 
+    /// Whether (nearly) all charges are of one sign.
+    bool one_sign() const { return one_sign_; }
+    /// Replicas: the field of all but the near images, and of the background.
+    geometry::Vec3 distant_field(const geometry::Vec3& at) const { return far_.field_at(at); }
+
     /// Lattice vectors that bring some point of a target box within the cut-off of a box of sources (all
     /// ranks' where none is given); 0 0 0 first, in fixed order. Replicas: all near ones.
     void images(const geometry::Box& targets, std::vector<geometry::Vec3>& shifts) const {
@@ -156,7 +161,7 @@ class PeriodicSum {
     void check_replicas(const settings::Settings& settings, const Totals& totals) const;
     void add_far_images(const backend::Executor& executor, comm::Communicator& comm, const particles::Problem& problem,
                         const int32_t* origin, bool with_potential, particles::RawField& field,
-                        double (&virial)[6]) const;
+                        double (&virial)[6]);
     void widen(const settings::Settings& settings, const Totals& totals);
     void widen_wire(const settings::Settings& settings, const Totals& totals);
     void find_moments(comm::Communicator& comm, const settings::Settings& settings, const particles::Problem& problem);
@@ -189,6 +194,7 @@ class PeriodicSum {
     forces::Screen screen_;
     Waves waves_;
     geometry::Box sources_; // of all ranks
+    bool one_sign_ = false;
     double charge_ = 0, typical_field_ = 0, density_ = 0;
     bool replicas_ = false;
     DistantImages far_;

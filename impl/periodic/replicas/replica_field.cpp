@@ -23,10 +23,24 @@ geometry::Vec3 DistantImages::place(const particles::Problem& problem, int64_t i
             ((points ? problem.point_z[i] : problem.z[i]) - centre_.z) / unit_};
 }
 
+void DistantImages::begin(int64_t all_particles, double accuracy) {
+    known_order_ = -1;
+    in_cells_ = all_particles >= ReplicaCells::least_particles;
+    cell_order_ = ReplicaCells::order_for(accuracy);
+}
+
 void DistantImages::sum(comm::Communicator& comm, const backend::Executor& executor,
                         const particles::Problem& problem) {
-    constexpr int64_t width = 2 * terms + 5;
-    const int used = harmonic_at(order_, order_) + 1;
+    if (known_order_ < order_)
+        measure(comm, executor, problem);
+    translate(coefficients_.data(), 0, order_, polynomial_.data());
+}
+
+void DistantImages::measure(comm::Communicator& comm, const backend::Executor& executor,
+                            const particles::Problem& problem) {
+    constexpr int64_t width = 2 * terms + 5; // moments; q, q x, q y, q z, q r^2
+    const int order = in_cells_ ? most_order : order_;
+    const int used = harmonic_at(order, order) + 1;
     std::vector<double> sums;
     comm.together([&] {
         const int64_t blocks = std::max<int64_t>(1, (problem.n + block - 1) / block);
@@ -37,8 +51,9 @@ void DistantImages::sum(comm::Communicator& comm, const backend::Executor& execu
             for (int64_t i = begin; i < end; ++i) {
                 const double q = problem.charge[i], x = (problem.x[i] - centre_.x) / unit_,
                              y = (problem.y[i] - centre_.y) / unit_, z = (problem.z[i] - centre_.z) / unit_;
-                solid_harmonics(-x, -y, -z, order_, r);
-                for (int k = 0; k < used; ++k) {
+                if (!in_cells_)
+                    solid_harmonics(-x, -y, -z, order, r);
+                for (int k = 0; k < used && !in_cells_; ++k) {
                     s[2 * k] += q * r[k].real();
                     s[2 * k + 1] += q * r[k].imag();
                 }
@@ -53,15 +68,23 @@ void DistantImages::sum(comm::Communicator& comm, const backend::Executor& execu
         for (int64_t b = 1; b < blocks; ++b)
             for (int64_t k = 0; k < width; ++k)
                 sums[static_cast<size_t>(k)] += sums[static_cast<size_t>(b * width + k)];
-        moments_.resize(terms);
+        moments_.assign(terms, Complex(0));
         polynomial_.resize(terms);
+        if (in_cells_) {
+            cells_.set(*lattice_, centre_, unit_, cell_order_);
+            cells_.sum(executor, problem, order, moments_.data());
+        }
+        for (size_t k = 0; k < terms && in_cells_; ++k) {
+            sums[2 * k] = moments_[k].real();
+            sums[2 * k + 1] = moments_[k].imag();
+        }
     });
     comm.allreduce(sums.data(), width, comm::Operation::sum);
     for (size_t k = 0; k < terms; ++k)
         moments_[k] = {sums[2 * k], sums[2 * k + 1]};
     charge_ = sums[2 * terms];
     std::copy_n(sums.data() + 2 * terms + 1, 4, square_);
-    translate(coefficients_.data(), 0, order_, polynomial_.data());
+    known_order_ = order;
 }
 
 /// B_l'm' = sum over even l in [least, most] and m of a_lm M_(l-l')(m-m').
@@ -77,18 +100,18 @@ void DistantImages::translate(const Complex* coefficients, int least, int most, 
 }
 
 /// Real parts of products are taken with m and -m together.
-DistantImages::Field DistantImages::at_point(const Complex* polynomial, double x, double y, double z) const {
+DistantImages::Field DistantImages::at_point(const Complex* polynomial, int order, const geometry::Vec3& at) {
     Complex r[terms];
-    solid_harmonics(x, y, z, order_, r);
+    solid_harmonics(at.x, at.y, at.z, order, r);
     Field field;
     const auto real = [](Complex a, Complex b) { return a.real() * b.real() - a.imag() * b.imag(); };
     const auto imaginary = [](Complex a, Complex b) { return a.real() * b.imag() + a.imag() * b.real(); };
-    for (int l = 0; l <= order_; ++l)
+    for (int l = 0; l <= order; ++l)
         for (int m = 0; m <= l; ++m) {
             const double twice = m == 0 ? 1 : 2;
             const Complex one = r[harmonic_at(l, m)];
             field.potential += twice * real(polynomial[harmonic_at(l, m)], one);
-            if (l == order_)
+            if (l == order)
                 continue;
             const Complex* const above = polynomial + harmonic_at(l + 1, m);
             field.z += twice * real(above[0], one);
@@ -103,22 +126,43 @@ DistantImages::Field DistantImages::at_point(const Complex* polynomial, double x
 }
 
 /// With the background; in units of unit_.
-DistantImages::Field DistantImages::at_target(const geometry::Vec3& p) const {
-    Field f = at_point(polynomial_.data(), p.x, p.y, p.z);
+void DistantImages::add_background(const geometry::Vec3& p, Field& f) const {
     const double half = background_;
     f.x += 2 * half * (charge_ * p.x - square_[0]);
     f.y += 2 * half * (charge_ * p.y - square_[1]);
     f.z += 2 * half * (charge_ * p.z - square_[2]);
     f.potential += half * (charge_ * (p.x * p.x + p.y * p.y + p.z * p.z) -
                            2 * (p.x * square_[0] + p.y * square_[1] + p.z * square_[2]) + square_[3]);
-    return f;
+}
+
+geometry::Vec3 DistantImages::field_at(const geometry::Vec3& at) const {
+    const geometry::Vec3 p{(at.x - centre_.x) / unit_, (at.y - centre_.y) / unit_, (at.z - centre_.z) / unit_};
+    Field f = at_point(polynomial_.data(), order_, p);
+    add_background(p, f);
+    const double square = 1 / (unit_ * unit_);
+    return {f.x * square, f.y * square, f.z * square};
 }
 
 void DistantImages::add(const backend::Executor& executor, const particles::Problem& problem,
-                        bool with_potential, const int32_t* origin, particles::RawField& field) const {
+                        bool with_potential, const int32_t* origin, particles::RawField& field) {
     const double square = 1 / (unit_ * unit_);
+    if (in_cells_)
+        cells_.hand_down(executor, polynomial_.data(), order_);
     executor.for_each(problem.target_count(), [&](int64_t k) {
-        const Field f = at_target(place(problem, origin != nullptr ? origin[k] : k));
+        const int64_t i = origin != nullptr ? origin[k] : k;
+        const geometry::Vec3 p = place(problem, i);
+        Field f;
+        if (in_cells_) {
+            const bool points = problem.points;
+            geometry::Vec3 in_cell;
+            const Complex* const polynomial =
+                cells_.polynomial_at(points ? problem.point_x[i] : problem.x[i], points ? problem.point_y[i] : problem.y[i],
+                                     points ? problem.point_z[i] : problem.z[i], in_cell);
+            f = at_point(polynomial, cells_.order(), in_cell);
+        } else {
+            f = at_point(polynomial_.data(), order_, p);
+        }
+        add_background(p, f);
         field.ax[k] += f.x * square;
         field.ay[k] += f.y * square;
         field.az[k] += f.z * square;
@@ -138,7 +182,7 @@ double DistantImages::error(comm::Communicator& comm, const particles::Problem& 
         const bool listed = !problem.points && !problem.all_targets;
         const geometry::Vec3 p = place(problem, listed ? problem.target[k] : k);
         for (int which = 0; which < 2; ++which) {
-            const Field f = at_point(last[which], p.x, p.y, p.z);
+            const Field f = at_point(last[which], order_, p);
             sums[which] += f.x * f.x + f.y * f.y + f.z * f.z;
         }
     }

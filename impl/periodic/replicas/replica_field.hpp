@@ -23,6 +23,7 @@
 #include "comm/communicator.hpp"
 #include "geometry/lattice.hpp"
 #include "particles/problem.hpp"
+#include "periodic/replicas/replica_cells.hpp"
 
 #include <complex>
 #include <optional>
@@ -54,7 +55,10 @@ class DistantImages {
     /// Even, least_order to most_order; holds from the next sum() on.
     void set_order(int order) { order_ = order; }
 
-    /// Collective. Moments of all ranks' sources and the polynomial of their field.
+    /// New particles, `all_particles` on all ranks; `accuracy` of their field, for which many of them are taken in cells.
+    void begin(int64_t all_particles, double accuracy);
+    /// Collective. Moments of all ranks' sources, where they are not known to this order, and the polynomial of their
+    /// field.
     void sum(comm::Communicator& comm, const backend::Executor& executor, const particles::Problem& problem);
     /// Collective. About the rms error of the field that leaving out higher orders makes: the larger of what
     /// the last two orders say at some targets, and of what they would for charges at random places.
@@ -65,7 +69,9 @@ class DistantImages {
 
     /// Adds the field at the targets. origin: as Solver::origin_. Same bits for any number of threads.
     void add(const backend::Executor& executor, const particles::Problem& problem, bool with_potential,
-             const int32_t* origin, particles::RawField& field) const;
+             const int32_t* origin, particles::RawField& field);
+    /// The field at any place.
+    geometry::Vec3 field_at(const geometry::Vec3& at) const;
     /// Derivative by the strain of half the sum of q phi, without that by the places: xx yy zz xy xz yz.
     void lattice_strain(double (&virial)[6]) const;
 
@@ -79,12 +85,16 @@ class DistantImages {
     void find_coefficients(const geometry::Lattice& lattice);
     void find_random(const geometry::Lattice& lattice);
     void translate(const Complex* coefficients, int least, int most, Complex* polynomial) const;
-    Field at_point(const Complex* polynomial, double x, double y, double z) const;
-    Field at_target(const geometry::Vec3& place) const;
+    void measure(comm::Communicator& comm, const backend::Executor& executor, const particles::Problem& problem);
+    static Field at_point(const Complex* polynomial, int order, const geometry::Vec3& at);
+    void add_background(const geometry::Vec3& at, Field& field) const;
     geometry::Vec3 place(const particles::Problem& problem, int64_t i) const;
 
     std::optional<geometry::Lattice> lattice_;
-    int order_ = most_order;
+    int order_ = most_order, known_order_ = -1; // of the polynomial; of the moments
+    bool in_cells_ = false;
+    int cell_order_ = 0;
+    ReplicaCells cells_;
     Near near_;
     double unit_ = 1;       // length: coordinates are in it
     double background_ = 0; // 2 pi / 3 V

@@ -159,6 +159,7 @@ void DistantImages::choose(const geometry::Lattice& lattice, Near near) {
     if (lattice_ == lattice && near_.reach == near.reach)
         return;
     lattice_.reset();
+    known_order_ = -1;
     near_ = std::move(near);
     unit_ = std::cbrt(lattice.volume());
     background_ = 2 * static_cast<double>(pi) / 3 * unit_ * unit_ * unit_ / lattice.volume();
@@ -209,7 +210,7 @@ void DistantImages::find_random(const geometry::Lattice& lattice) {
                 places[a] = std::fmod(places[a] + std::sqrt(primes[a]), 1.0);
             const geometry::Vec3 w =
                 lattice.shift(places[0] - places[3], places[1] - places[4], places[2] - places[5]);
-            const Field f = at_point(one.data(), w.x / unit_, w.y / unit_, w.z / unit_);
+            const Field f = at_point(one.data(), order_, {w.x / unit_, w.y / unit_, w.z / unit_});
             sum += f.x * f.x + f.y * f.y + f.z * f.z;
         }
         random_[static_cast<size_t>(l)] = std::sqrt(sum / samples);

@@ -55,6 +55,7 @@ void PeriodicSum::prepare_replicas(const backend::Executor& executor, comm::Comm
     const double diagonal = DistantImages::diagonal(lattice_),
                  limit = safety * wanted(settings) * typical_field_;
     double error = 0;
+    far_.begin(all_particles, wanted(settings));
     const auto part = [&] { return typical_field_ > 0 ? error / typical_field_ : 0; };
     for (const double reach : reaches) {
         comm.together([&] {
@@ -102,7 +103,7 @@ void PeriodicSum::prepare_replicas(const backend::Executor& executor, comm::Comm
 /// Collective.
 void PeriodicSum::add_far_images(const backend::Executor& executor, comm::Communicator& comm,
                                  const particles::Problem& problem, const int32_t* origin, bool with_potential,
-                                 particles::RawField& field, double (&virial)[6]) const {
+                                 particles::RawField& field, double (&virial)[6]) {
     comm.together([&] { far_.add(executor, problem, with_potential, origin, field); });
     far_.lattice_strain(virial);
 }
