@@ -49,7 +49,7 @@ void check_order(const settings::Settings& settings) {
     if (settings.method != settings::Method::tree || !moments::is_harmonic(settings.order))
         return;
     const bool plummer = settings.softening == settings::Softening::plummer;
-    const char* const what = settings.periodic ? "in a periodic box" : plummer ? "with softening.kind plummer" : nullptr;
+    const char* const what = settings.periodic && !settings.replicas ? "in a periodic box without ewald.method replicas" : plummer ? "with softening.kind plummer" : nullptr;
     if (what != nullptr)
         fail(Status::unsupported, "order %d %s; expected 0 to %d there", settings.order, what, moments::cartesian_order);
 }

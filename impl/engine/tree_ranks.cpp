@@ -102,15 +102,15 @@ void TreeForce::State::meet_ranks(const Job& job, const essential::LetExchange::
     const bool error = job.settings.mac == settings::MacType::error;
     const bool use_last = error && job.comm.min<int32_t>(has_last(job)) != 0;
     const bool push = job.settings.exchange == settings::Exchange::push;
-    const bool estimate = error && !use_last && job.problem.periodic == nullptr;
+    const bool estimate = error && !use_last && estimates(job);
     if (push || estimate)
-        job.comm.together([&] { domains.cover(targets.groups(), essential::Domains::most_boxes(job.comm.size())); });
+        job.comm.together([&] { domains.cover(groups_met(), essential::Domains::most_boxes(job.comm.size())); });
     if (error && !estimate)
         job.comm.together([&] { scale_groups(job, use_last); });
     else if (estimate)
         estimate_over_ranks(job, frame);
     if (error)
-        job.comm.together([&] { domains.update(targets.groups()); });
+        job.comm.together([&] { domains.update(groups_met()); });
     if (push)
         domains.exchange(job.comm);
 }

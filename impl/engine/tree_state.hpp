@@ -77,6 +77,8 @@ struct TreeForce::State {
     void choose_targets(const Job& job);
     void choose_images(const Job& job);
     void sum_images(const Job& job) const;
+    const core::Buffer<lists::Group>& groups_met();
+    bool estimates(const Job& job) const;
     bool has_last(const Job& job) const;
     bool has_traces(const Job& job) const;
     void scale_groups(const Job& job, bool use_last);
@@ -114,6 +116,8 @@ struct TreeForce::State {
     void list_group(const Job& job, const GroupImage& of, std::span<const lists::Undecided> from, WalkThread& lists) const;
     template <typename T>
     void visit_group(const Job& job, int32_t cell, const Inherited& above, bool remote, int thread);
+    template <typename T>
+    void visit_images(const Job& job, const GroupImage& own, const Inherited& above, bool remote, int thread);
     GroupImage group_image(int32_t cell, bool remote) const;
     template <typename T>
     bool serves_all(const geometry::Box& box, const forces::Frame& frame, double softening) const;

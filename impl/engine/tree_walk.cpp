@@ -67,7 +67,7 @@ int64_t TargetWalk::bytes() const {
 /// force from each image), and where groups are summed while others are not known.
 bool TreeForce::State::has_hierarchy(const Job& job) const {
     const bool moves = job.problem.periodic == nullptr ||
-                       (job.comm.alone() && !job.problem.periodic->screened() && !job.problem.with_virial);
+                       (!job.problem.periodic->screened() && !job.problem.with_virial);
     return (job.comm.alone() || job.settings.exchange == settings::Exchange::push) && moves &&
            forces::inherits(job.settings) &&
            forces::why_not_local(job.settings, cell_variant(job).per_particle, forces::M2lDevice::cpu) ==
@@ -192,31 +192,45 @@ TreeForce::State::GroupImage TreeForce::State::group_image(int32_t cell, bool re
             remote};
 }
 
-/// The lists and sums of a group, image by image. Where nothing is left to decide, too: the field from above is not at
-/// the targets yet.
+/// The lists and sums of a group.
 template <typename T>
 void TreeForce::State::visit_group(const Job& job, int32_t cell, const Inherited& above, bool remote, int thread) {
-    WalkThread& lists = walk.threads[static_cast<size_t>(thread)];
     const GroupImage own = group_image(cell, remote);
-    const auto visit_image = [&](std::span<const lists::Undecided> from, const CellField& field, bool adds) {
-        GroupImage of = own;
-        if (!from.empty() && from[0].image != 0) {
-            of.shift = walk.images[from[0].image];
-            of.group.target = lists::moved(own.group.target, of.shift);
-        }
-        of.adds |= adds;
-        of.counts_on |= adds;
+    if (walk.images.size() > 1)
+        return visit_images<T>(job, own, above, remote, thread);
+    WalkThread& lists = walk.threads[static_cast<size_t>(thread)];
+    core::Timer timer;
+    list_group<T>(job, own, above.left, lists);
+    lists.walk_s += timer.lap();
+    evaluate_group<T>(job, own, above.field, remote, thread);
+}
+
+/// Image by image; far cells of all of them meet the targets as one polynomial, with the box's own, which is the last.
+template <typename T>
+void TreeForce::State::visit_images(const Job& job, const GroupImage& own, const Inherited& above, bool remote, int thread) {
+    WalkThread& lists = walk.threads[static_cast<size_t>(thread)];
+    const forces::CellVariant variant = cell_variant(job);
+    const geometry::Box& box = own.group.target.box;
+    CellField field = above.field;
+    if (box.longest_edge() > 0)
+        field.inherit(above.field, variant.order, box, forces::make_frame<T>(box, 0));
+    GroupImage of = own;
+    const auto visit_image = [&](std::span<const lists::Undecided> from, uint16_t image) {
+        of.shift = walk.images[image];
+        of.group.target = lists::moved(own.group.target, of.shift);
         core::Timer timer;
         list_group<T>(job, of, from, lists);
         lists.walk_s += timer.lap();
-        evaluate_group<T>(job, of, field, remote, thread);
+        add_far_cells<T>(lists.far.data(), lists.far.size(), variant, 0, of.shift, field, job.workspaces.of<T>()[thread]);
+        walk.far[own.cell] += lists.far.size();
+        lists.far.clear();
+        evaluate_group<T>(job, of, image == 0 ? field : CellField{}, remote, thread);
+        of.adds = of.counts_on = true;
     };
     std::span<const lists::Undecided> rest = above.left, from;
-    if (!rest.empty() && rest[0].image == 0) // where the field from above is known
-        from = lists::first_image(rest);
-    visit_image(from, above.field, false);
-    for (rest = rest.subspan(from.size()); !rest.empty(); rest = rest.subspan(from.size()))
-        visit_image(from = lists::first_image(rest), CellField{}, true);
+    for (; !rest.empty() && rest.back().image != 0; rest = rest.first(rest.size() - from.size()))
+        visit_image(from = lists::last_image(rest), rest.back().image);
+    visit_image(rest, 0);
 }
 
 /// A cell and all below it.

@@ -50,6 +50,14 @@ inline std::span<const Undecided> first_image(std::span<const Undecided> from) {
     return from.first(count);
 }
 
+/// The entries of one image that `from` ends with.
+inline std::span<const Undecided> last_image(std::span<const Undecided> from) {
+    size_t count = 0;
+    while (count < from.size() && from[from.size() - 1 - count].image == from.back().image)
+        ++count;
+    return from.last(count);
+}
+
 /// Targets in an image of their box.
 inline Target moved(Target target, const geometry::Vec3& shift) {
     for (int a = 0; a < 3; ++a) {

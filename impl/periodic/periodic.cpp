@@ -220,10 +220,6 @@ settings::Settings PeriodicSum::tree_settings(const settings::Settings& settings
     settings::Settings s = settings;
     if (replicas_) {
         s.periodic = s.has_box = false; // to the tree, an open box of which there are several
-        if (!settings.tuned) {
-            s.leaf = settings::Settings().leaf;
-            s.group = settings::Settings().group;
-        }
     } else if (!split_.cells) {
         s.theta = 0;
     } else if (!settings.tuned) {

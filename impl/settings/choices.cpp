@@ -37,7 +37,7 @@ int order_of(const Settings& s, bool on_gpus) {
 } // namespace
 
 int highest_order(const Settings& s, bool on_gpus) {
-    return on_gpus || s.periodic || s.softening == Softening::plummer ? everywhere_order : largest_order;
+    return on_gpus || (s.periodic && !s.replicas) || s.softening == Softening::plummer ? everywhere_order : largest_order;
 }
 
 Precision precision_of(const Settings& s) {
@@ -53,7 +53,7 @@ Settings with_choices(const Settings& asked, bool on_gpus) {
         s.order = order_of(asked, on_gpus);
     if (!s.tuned)
         s.leaf = s.group = 0;
-    const bool small = s.periodic && !s.tuned; // a cut-off wants small boxes: what is met beyond it is lost
+    const bool small = s.periodic && !s.replicas && !s.tuned; // a cut-off wants small boxes: what is met beyond it is lost
     const bool high = s.order > everywhere_order;
     if (s.leaf == 0)
         s.leaf = small ? 16 : 64;

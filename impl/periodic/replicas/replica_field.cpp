@@ -33,7 +33,7 @@ void DistantImages::sum(comm::Communicator& comm, const backend::Executor& execu
                         const particles::Problem& problem) {
     if (known_order_ < order_)
         measure(comm, executor, problem);
-    translate(coefficients_.data(), 0, order_, polynomial_.data());
+    translate(now().value.data(), 0, order_, polynomial_.data());
 }
 
 void DistantImages::measure(comm::Communicator& comm, const backend::Executor& executor,
@@ -177,7 +177,7 @@ double DistantImages::error(comm::Communicator& comm, const particles::Problem& 
     double sums[3] = {};
     Complex last[2][terms];
     for (int which = 0; which < 2; ++which)
-        translate(coefficients_.data(), order_ - 2 + 2 * which, order_ - 2 + 2 * which, last[which]);
+        translate(now().value.data(), order_ - 2 + 2 * which, order_ - 2 + 2 * which, last[which]);
     for (int64_t k = 0; k < count; k += step, ++sums[2]) {
         const bool listed = !problem.points && !problem.all_targets;
         const geometry::Vec3 p = place(problem, listed ? problem.target[k] : k);
@@ -196,19 +196,19 @@ double DistantImages::error(comm::Communicator& comm, const particles::Problem& 
 /// places know.
 double DistantImages::ratio_of(int order) const {
     const auto k = static_cast<size_t>(order);
-    return std::min(0.9, random_[k] / random_[k - 2]);
+    return std::min(0.9, now().random[k] / now().random[k - 2]);
 }
 
 double DistantImages::random_error(int order, double square_sum) const {
     const double ratio = ratio_of(order);
-    return std::sqrt(square_sum) * random_[static_cast<size_t>(order)] * ratio / (1 - ratio) /
+    return std::sqrt(square_sum) * now().random[static_cast<size_t>(order)] * ratio / (1 - ratio) /
            (unit_ * unit_);
 }
 
 void DistantImages::lattice_strain(double (&virial)[6]) const {
     Complex moved[terms];
     for (int c = 0; c < 6; ++c) {
-        translate(coefficients_.data() + (c + 1) * terms, 0, order_, moved);
+        translate(now().value.data() + (c + 1) * terms, 0, order_, moved);
         double sum = 0;
         for (int l = 0; l <= order_; ++l) // moments are of -y: those of y have the sign of l
             for (int m = 0; m <= l; ++m)

@@ -47,8 +47,8 @@ class DistantImages {
     /// Longest diagonal of the cell.
     static double diagonal(const geometry::Lattice& lattice);
 
-    /// The coefficients a_lm with all images that are not near. Cost: some ten million operations where the
-    /// lattice differs from the last. Throws Error(memory).
+    /// The coefficients a_lm with all images that are not near. Cost: some ten million operations for each reach that
+    /// was not chosen in this lattice before. Throws Error(memory).
     void choose(const geometry::Lattice& lattice, Near near);
     const Near& near() const { return near_; }
     int order() const { return order_; }
@@ -78,19 +78,28 @@ class DistantImages {
   private:
     using Complex = std::complex<double>;
     static constexpr int terms = (most_order + 1) * (most_order + 2) / 2; // m >= 0
+    struct Coefficients { // of the images beyond a reach
+        double reach;
+        std::vector<Complex> value; // a_lm, then its derivative by each of six strains
+        std::vector<double> random; // rms field of a unit charge, by l
+    };
     struct Field {
         double x = 0, y = 0, z = 0, potential = 0;
     };
     double ratio_of(int order) const;
-    void find_coefficients(const geometry::Lattice& lattice);
-    void find_random(const geometry::Lattice& lattice);
+    void find_coefficients(const geometry::Lattice& lattice, Coefficients& found) const;
+    static void find_random(const geometry::Lattice& lattice, double unit, Coefficients& found);
     void translate(const Complex* coefficients, int least, int most, Complex* polynomial) const;
     void measure(comm::Communicator& comm, const backend::Executor& executor, const particles::Problem& problem);
     static Field at_point(const Complex* polynomial, int order, const geometry::Vec3& at);
     void add_background(const geometry::Vec3& at, Field& field) const;
     geometry::Vec3 place(const particles::Problem& problem, int64_t i) const;
 
+    const Coefficients& now() const { return known_[used_]; }
+
     std::optional<geometry::Lattice> lattice_;
+    std::vector<Coefficients> known_; // in this lattice
+    size_t used_ = 0;
     int order_ = most_order, known_order_ = -1; // of the polynomial; of the moments
     bool in_cells_ = false;
     int cell_order_ = 0;
@@ -99,8 +108,6 @@ class DistantImages {
     double unit_ = 1;       // length: coordinates are in it
     double background_ = 0; // 2 pi / 3 V
     geometry::Vec3 centre_{0, 0, 0};
-    std::vector<Complex> coefficients_; // a_lm, then its derivative by each of six strains
-    std::vector<double> random_;        // rms field of a unit charge, by l
     std::vector<Complex> moments_, polynomial_;
     double charge_ = 0, square_[4] = {}; // sum q, q x, q y, q z, q r^2
 };

@@ -156,23 +156,27 @@ DistantImages::Near DistantImages::near_images(const geometry::Lattice& lattice,
 }
 
 void DistantImages::choose(const geometry::Lattice& lattice, Near near) {
-    if (lattice_ == lattice && near_.reach == near.reach)
-        return;
-    lattice_.reset();
-    known_order_ = -1;
+    if (lattice_ != lattice)
+        known_.clear();
+    lattice_.reset(); // until all is there: memory may be refused
     near_ = std::move(near);
     unit_ = std::cbrt(lattice.volume());
     background_ = 2 * static_cast<double>(pi) / 3 * unit_ * unit_ * unit_ / lattice.volume();
     const geometry::Vec3 half = lattice.shift(0.5, 0.5, 0.5);
     centre_ = {lattice.lower[0] + half.x, lattice.lower[1] + half.y, lattice.lower[2] + half.z};
-    coefficients_.assign(7 * terms, Complex(0));
-    random_.assign(most_order + 1, 0.0);
+    used_ = 0;
+    while (used_ < known_.size() && known_[used_].reach != near_.reach)
+        ++used_;
+    if (used_ == known_.size()) {
+        Coefficients found{near_.reach, std::vector<Complex>(7 * terms), std::vector<double>(most_order + 1)};
+        find_coefficients(lattice, found);
+        find_random(lattice, unit_, found);
+        known_.push_back(std::move(found));
+    }
     lattice_ = lattice;
-    find_coefficients(lattice);
-    find_random(lattice);
 }
 
-void DistantImages::find_coefficients(const geometry::Lattice& lattice) {
+void DistantImages::find_coefficients(const geometry::Lattice& lattice, Coefficients& found) const {
     const Real unit = unit_, alpha = std::sqrt(pi), volume = lattice.volume() / (unit * unit * unit);
     Sums sums;
     add_images(lattice, unit, alpha, near_.reach * (1 - 1e-9), sums);
@@ -189,31 +193,30 @@ void DistantImages::find_coefficients(const geometry::Lattice& lattice) {
                 factor *= t <= l - m ? Real(t) * t : Real(t);
             for (int c = 0; c < 7; ++c) {
                 const Number value = std::conj(sums.of(c, l, m)) * factor;
-                coefficients_[static_cast<size_t>(c) * terms + static_cast<size_t>(harmonic_at(l, m))] = {
+                found.value[static_cast<size_t>(c) * terms + static_cast<size_t>(harmonic_at(l, m))] = {
                     static_cast<double>(value.real()), static_cast<double>(value.imag())};
             }
         }
 }
 
 /// Pairs at random places (a Weyl sequence), order by order.
-void DistantImages::find_random(const geometry::Lattice& lattice) {
+void DistantImages::find_random(const geometry::Lattice& lattice, double unit, Coefficients& found) {
     constexpr double primes[6] = {2, 3, 5, 7, 11, 13};
     constexpr int samples = 400;
-    order_ = most_order;
     std::vector<Complex> one(terms);
     for (int l = 2; l <= most_order; l += 2) {
         double places[6] = {}, sum = 0;
         std::fill(one.begin(), one.end(), Complex(0));
-        std::copy_n(coefficients_.begin() + harmonic_at(l, 0), l + 1, one.begin() + harmonic_at(l, 0));
+        std::copy_n(found.value.begin() + harmonic_at(l, 0), l + 1, one.begin() + harmonic_at(l, 0));
         for (int s = 0; s < samples; ++s) {
             for (int a = 0; a < 6; ++a)
                 places[a] = std::fmod(places[a] + std::sqrt(primes[a]), 1.0);
             const geometry::Vec3 w =
                 lattice.shift(places[0] - places[3], places[1] - places[4], places[2] - places[5]);
-            const Field f = at_point(one.data(), order_, {w.x / unit_, w.y / unit_, w.z / unit_});
+            const Field f = at_point(one.data(), most_order, {w.x / unit, w.y / unit, w.z / unit});
             sum += f.x * f.x + f.y * f.y + f.z * f.z;
         }
-        random_[static_cast<size_t>(l)] = std::sqrt(sum / samples);
+        found.random[static_cast<size_t>(l)] = std::sqrt(sum / samples);
     }
 }
 

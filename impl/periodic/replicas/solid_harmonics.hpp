@@ -24,7 +24,21 @@ constexpr int harmonic_at(int l, int m) {
     return l * (l + 1) / 2 + m;
 }
 
-/// All with m >= 0 up to l = most. Real and imaginary parts by hand: std::complex looks for infinities at
+/// 1 / ((l + 1)^2 - m^2) at harmonic_at(l, m): divisions would be most of the time.
+template <typename Real>
+struct HarmonicInverses {
+    static constexpr int most = 20;
+    Real of[harmonic_at(most, most)] = {};
+    constexpr HarmonicInverses() {
+        for (int l = 0; l < most; ++l)
+            for (int m = 0; m <= l; ++m)
+                of[harmonic_at(l, m)] = Real(1) / static_cast<Real>((l + 1) * (l + 1) - m * m);
+    }
+};
+template <typename Real>
+inline constexpr HarmonicInverses<Real> harmonic_inverses;
+
+/// All with m >= 0 up to l = most, at most 20. Real and imaginary parts by hand: std::complex looks for infinities at
 /// each product.
 template <typename Real>
 void solid_harmonics(Real x, Real y, Real z, int most, std::complex<Real>* r) {
@@ -32,7 +46,7 @@ void solid_harmonics(Real x, Real y, Real z, int most, std::complex<Real>* r) {
     r[0] = 1;
     for (int l = 0; l < most; ++l) {
         for (int m = 0; m <= l; ++m) {
-            const Real over = 1 / static_cast<Real>((l + 1) * (l + 1) - m * m), a = (2 * l + 1) * z * over;
+            const Real over = harmonic_inverses<Real>.of[harmonic_at(l, m)], a = (2 * l + 1) * z * over;
             const std::complex<Real> one = r[harmonic_at(l, m)];
             const std::complex<Real> two = m < l ? r[harmonic_at(l - 1, m)] : std::complex<Real>(0);
             r[harmonic_at(l + 1, m)] = {a * one.real() - square * over * two.real(),

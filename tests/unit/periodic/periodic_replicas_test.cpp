@@ -78,6 +78,60 @@ TEST(Replicas, CellsPolynomialsSplinesRanksAndScopes) {
     }
 }
 
+/// Without the virial: cells hand polynomials down, and groups are not made once an image.
+Choice forces_alone() {
+    Choice choice;
+    choice.virial = false;
+    return choice;
+}
+
+TEST(Replicas, CellsHandPolynomialsDown) {
+    for (const PeriodicBox& box : {straight, tilted})
+        for (const bool neutral : {true, false}) {
+            const Cloud cloud = random_charges(box, 6000, neutral);
+            settings::Settings s = periodic_settings(box, settings::Method::tree);
+            const Results expected = compute_periodic(cloud, s); // all pairs
+            s.replicas = true, s.theta = 1, s.accuracy = 1e-4, s.leaf = s.group = 32;
+            for (const int order : {1, 2, 4})
+                for (const settings::Precision precision : {settings::Precision::mixed, settings::Precision::fp64})
+                    for (const int ranks : {1, 2, 3}) {
+                        s.order = order, s.precision = precision;
+                        const Results r = compute_over(ranks, cloud, bisection(cloud, ranks), s, forces_alone());
+                        const Report& report = r.reports[0];
+                        EXPECT_LT(report.groups, cloud.size() / 2) << "an image each";
+                        EXPECT_GT(report.far_cells, 0);
+                        EXPECT_LT(rms_error(r, expected), order == 1 ? 4e-4 : 1e-4) << order << neutral << ranks;
+                        EXPECT_NEAR(r.energy, expected.energy, 2e-3 * std::abs(expected.energy));
+                    }
+        }
+}
+
+TEST(Replicas, MassesMeetTheAccuracyAskedFor) { // as the field that is estimated from the tree allows
+    for (const bool clustered : {false, true}) {
+        Cloud cloud = random_charges(straight, 20000, false);
+        for (double& charge : cloud.q)
+            charge = 1;
+        for (size_t i = 0; clustered && i < cloud.x.size(); i += 2)
+            cloud.x[i] = 0.3 + 0.02 * cloud.x[i], cloud.y[i] = 0.98 + 0.03 * cloud.y[i];
+        settings::Settings s = periodic_settings(straight, settings::Method::tree);
+        const Results expected = compute_periodic(cloud, s);
+        s.replicas = true, s.theta = 1, s.order = 4;
+        for (const double accuracy : {1e-3, 1e-5})
+            for (const int ranks : {1, 3}) {
+                s.accuracy = accuracy;
+                const Results r = compute_over(ranks, cloud, bisection(cloud, ranks), s, forces_alone());
+                std::vector<double> errors;
+                for (size_t i = 0; i < cloud.x.size(); ++i)
+                    errors.push_back(std::hypot(r.ax[i] - expected.ax[i], r.ay[i] - expected.ay[i], r.az[i] - expected.az[i]) /
+                                     size_of(expected, i));
+                std::sort(errors.begin(), errors.end());
+                std::printf("DBG %d %g %d med %g p90 %g p99 %g max %g groups %lld\n",clustered,accuracy,ranks,errors[10000],errors[18000],errors[19800],errors[19999],(long long)r.reports[0].groups);
+                EXPECT_LT(errors[errors.size() * 99 / 100], 2 * accuracy) << clustered << ranks;
+                EXPECT_GT(errors[errors.size() * 99 / 100], 0.05 * accuracy) << clustered << ranks;
+            }
+    }
+}
+
 TEST(Replicas, PointsAndSubsets) {
     const Cloud cloud = random_charges(tilted, 300, true), points = random_charges(tilted, 40, true, 9);
     const settings::Settings s = replica_settings(tilted, settings::Method::tree, 1e-6);
