@@ -103,6 +103,8 @@ Placement BackendChoice::choose(comm::Communicator& comm, const settings::Settin
                                 const Request& request, int32_t held) {
     Placement placement;
     placement.device_array = device_array(request);
+    const bool alone = !request.outputs.with_sums() && !request.outputs.with_potential();
+    placement.call = {request.particles.n, alone && !request.particles.softening.present()};
     if (comm.alone()) {
         check(settings, request);
         choose_alone(placement, comm, settings, request, held);
@@ -125,8 +127,10 @@ void BackendChoice::choose_over_ranks(Placement& placement, comm::Communicator& 
     const settings::Backend backend = settings.backend;
     const char* const refused = why_not_over_ranks(settings);
     int64_t some[] = {backend == settings::Backend::auto_, backend == settings::Backend::cpu,
-                      backend == settings::Backend::cuda, refused != nullptr};
+                      backend == settings::Backend::cuda, refused != nullptr,
+                      !placement.call.forces_alone,       placement.call.particles};
     comm.allreduce(some, std::size(some), comm::Operation::max);
+    placement.call = {some[5] * comm.size(), some[4] == 0};
     comm.together([&] {
         if (some[0] != 0 && (some[1] != 0 || some[2] != 0))
             fail(Status::argument, "the backend differs between ranks: auto on some, %s on others; expected auto on all "

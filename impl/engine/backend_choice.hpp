@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/request.hpp"
+#include "settings/choices.hpp"
 
 #include <string>
 
@@ -17,6 +18,7 @@ struct Placement {
     bool beside_gpus = false; // on the CPU, while other ranks compute on GPUs
     int32_t device = -1;    // of the GPU
     std::string why;        // on the CPU
+    settings::Call call;    // of all ranks
     NamedView device_array; // one that only a GPU can reach; of the request
 
     /// Error(unsupported) where the CPU is to compute with arrays in device memory.

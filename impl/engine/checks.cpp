@@ -49,7 +49,10 @@ void check_order(const settings::Settings& settings) {
     if (settings.method != settings::Method::tree || !moments::is_harmonic(settings.order))
         return;
     const bool plummer = settings.softening == settings::Softening::plummer;
-    const char* const what = settings.periodic && !settings.replicas ? "in a periodic box without ewald.method replicas" : plummer ? "with softening.kind plummer" : nullptr;
+    const bool split = settings.periodic && settings.lattice_sum != settings::LatticeSum::replicas;
+    const char* const what = split     ? "in a periodic box without ewald.method replicas"
+                             : plummer ? "with softening.kind plummer"
+                                       : nullptr;
     if (what != nullptr)
         fail(Status::unsupported, "order %d %s; expected 0 to %d there", settings.order, what, moments::cartesian_order);
 }

@@ -88,7 +88,7 @@ Environment Solver::environment() {
 void Solver::begin(const Request& request) {
     report_.valid = released_ = false;
     const Placement placement = backend_choice_.choose(*comm_, settings_, request, gpu_->device());
-    computed_ = settings::with_choices(settings_, placement.gpu || placement.beside_gpus);
+    computed_ = settings::with_choices(settings_, placement.gpu || placement.beside_gpus, placement.call);
     say(placement);
     doubt(placement);
     on_gpu_ = placement.gpu;

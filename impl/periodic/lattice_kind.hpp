@@ -12,7 +12,8 @@ inline bool has_replicas(const settings::Settings& s) {
 
 /// What of a lattice no GPU sums; NULL: nothing.
 inline const char* why_no_gpu_lattice(const settings::Settings& s) {
-    return s.periodic && s.wire_axis >= 0 ? "a wire" : (has_replicas(s) ? "ewald.method replicas" : nullptr);
+    const bool replicas = s.lattice_sum == settings::LatticeSum::replicas && s.method != settings::Method::reference;
+    return s.periodic && s.wire_axis >= 0 ? "a wire" : (s.periodic && replicas ? "ewald.method replicas" : nullptr);
 }
 
 } // namespace graft::periodic

@@ -128,8 +128,15 @@ void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator&
     const Totals totals = find_totals(comm, settings, problem);
     lattice_ = lattice_of(settings);
     replicas_ = has_replicas(settings);
-    if (replicas_)
-        return prepare_replicas(executor, comm, settings, problem, all_particles, totals, log);
+    if (replicas_) {
+        try {
+            return prepare_replicas(executor, comm, settings, problem, all_particles, totals, log);
+        } catch (const core::Error& error) { // on all ranks
+            if (settings.lattice_sum != settings::LatticeSum::auto_ || error.status() != core::Status::unsupported)
+                throw;
+            replicas_ = false; // which nobody asked for
+        }
+    }
     widen(settings, totals);
     find_moments(comm, settings, problem);
     const bool full = settings.precision == settings::Precision::fp64;
@@ -141,7 +148,7 @@ void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator&
     CellModel& cells = p.cells;
     cells.allowed = settings.method == settings::Method::tree && settings.theta > 0 &&
                     all_particles >= least_for_cells && !(plummer && problem.per_particle_softening);
-    cells.order = settings.order;
+    cells.order = std::min(settings.order, moments::cartesian_order);
     cells.opening = std::min(settings.theta, settings.mac == settings::MacType::error ? 0.85 : 1.0);
     cells.error = settings.mac == settings::MacType::error ? settings.accuracy : 0;
     cells.accuracy = settings.ewald_accuracy > 0 ? 0 : share_of_splitting * cells.error;
@@ -220,7 +227,10 @@ settings::Settings PeriodicSum::tree_settings(const settings::Settings& settings
     settings::Settings s = settings;
     if (replicas_) {
         s.periodic = s.has_box = false; // to the tree, an open box of which there are several
-    } else if (!split_.cells) {
+        return s;
+    }
+    s.order = std::min(s.order, moments::cartesian_order);
+    if (!split_.cells) {
         s.theta = 0;
     } else if (!settings.tuned) {
         s.leaf = split_.leaf;

@@ -19,6 +19,13 @@ constexpr OrderChoice orders[] = {{5e-4, 2}, {5e-6, 4}, {2e-6, 6}, {5e-8, 8}, {2
 constexpr int standard_order = 2;
 static_assert(std::size(least_accuracy) == largest_order + 1);
 
+/// Of replicas: forces are what is left of fields that cancel, larger by the cube root of the number of particles where
+/// these are even, so cells must be more exact than the forces.
+constexpr OrderChoice replica_orders[] = {{5e-4, 4}, {5e-8, 8}, {2e-9, 10}, {0, largest_order}};
+/// The same makes single precision end earlier; fewer particles have few images within the splitting's cut-off.
+constexpr double least_replica_accuracy = 2e-5;
+constexpr int64_t least_for_replicas = 50000;
+
 bool by_accuracy(const Settings& s) {
     return s.method == Method::tree && s.mac == MacType::error;
 }
@@ -28,16 +35,17 @@ int order_of(const Settings& s, bool on_gpus) {
         return standard_order;
     if (on_gpus && s.accuracy >= least_accuracy[standard_order])
         return standard_order; // whose far cells become polynomials there
-    const int order = std::find_if(std::begin(orders), std::end(orders), [&](const OrderChoice& choice) {
-                          return s.accuracy >= choice.least;
-                      })->order;
-    return std::min(order, highest_order(s, on_gpus));
+    const auto chosen = [&](const auto& rows) {
+        return std::ranges::find_if(rows, [&](const OrderChoice& row) { return s.accuracy >= row.least; })->order;
+    };
+    return std::min(s.replicas ? chosen(replica_orders) : chosen(orders), highest_order(s, on_gpus));
 }
 
 } // namespace
 
 int highest_order(const Settings& s, bool on_gpus) {
-    return on_gpus || (s.periodic && !s.replicas) || s.softening == Softening::plummer ? everywhere_order : largest_order;
+    const bool split = s.periodic && s.lattice_sum != LatticeSum::replicas && !s.replicas;
+    return on_gpus || split || s.softening == Softening::plummer ? everywhere_order : largest_order;
 }
 
 Precision precision_of(const Settings& s) {
@@ -46,11 +54,20 @@ Precision precision_of(const Settings& s) {
     return by_accuracy(s) && s.accuracy < single_precision_floor ? Precision::fp64 : Precision::mixed;
 }
 
-Settings with_choices(const Settings& asked, bool on_gpus) {
+bool may_have_replicas(const Settings& s, bool on_gpus) {
+    return s.periodic && s.lattice_sum == LatticeSum::auto_ && s.open_axis < 0 && s.wire_axis < 0 && !on_gpus &&
+           by_accuracy(s) && s.theta > 0 && s.accuracy >= least_replica_accuracy && s.softening != Softening::plummer &&
+           s.ewald_accuracy == 0 && s.ewald_alpha == 0 && s.local != Local::off && s.walk == Walk::group &&
+           s.tree_scope == TreeScope::local && s.exchange == Exchange::push;
+}
+
+Settings with_choices(const Settings& asked, bool on_gpus, const Call& call) {
     Settings s = asked;
+    s.replicas = s.lattice_sum == LatticeSum::replicas ||
+                 (may_have_replicas(s, on_gpus) && call.forces_alone && call.particles >= least_for_replicas);
     s.precision = precision_of(asked);
     if (s.order < 0)
-        s.order = order_of(asked, on_gpus);
+        s.order = order_of(s, on_gpus);
     if (!s.tuned)
         s.leaf = s.group = 0;
     const bool small = s.periodic && !s.replicas && !s.tuned; // a cut-off wants small boxes: what is met beyond it is lost

@@ -12,14 +12,24 @@ inline constexpr int everywhere_order = 4;
 /// The highest that there is at all.
 inline constexpr int largest_order = 12;
 
-/// The highest order that there is for these settings.
+/// What is known of a call when its settings are chosen. The same on all ranks.
+struct Call {
+    int64_t particles = 0;     // of all ranks, about
+    bool forces_alone = false; // no potential, energy or virial, and no softening length of each particle
+};
+
+/// The highest order that there is for them, whatever the call.
 int highest_order(const Settings& settings, bool on_gpus);
 
 /// The precision of tree and near fields where it is left to Graft: fp64 where mac.accuracy is beyond single precision.
 Precision precision_of(const Settings& asked);
 
-/// The settings of one computation: as asked, but for order -1, precision auto, and leaf and group 0, which are chosen.
-/// The same on all ranks. on_gpus: some rank computes on a GPU, which has orders to 4 and takes sizes of its own.
-Settings with_choices(const Settings& asked, bool on_gpus);
+/// The settings of one computation: as asked, but for order -1, precision auto, leaf and group 0 and ewald.method auto,
+/// which are chosen. The same on all ranks. on_gpus: some rank computes on a GPU, which has orders to 4 and takes sizes of
+/// its own.
+Settings with_choices(const Settings& asked, bool on_gpus, const Call& call = {});
+
+/// Whether the sum by replicas is one that ewald.method auto may take, for a call that suits it.
+bool may_have_replicas(const Settings& asked, bool on_gpus);
 
 } // namespace graft::settings

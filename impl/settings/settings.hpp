@@ -17,6 +17,8 @@ enum class Softening : int32_t { none, plummer, spline };
 enum class Walk : int32_t { group, transposed };
 /// Whether cells far from a group of targets are summed as one polynomial of the group (m2l_choice.hpp).
 enum class Local : int32_t { auto_, off, on };
+/// How the images of a periodic box are summed (periodic/periodic.hpp). auto_: by the call, see choices.hpp.
+enum class LatticeSum : int32_t { auto_, split, replicas };
 /// Over ranks: a tree per rank over its own particles, or one root cube and key grid for all ranks (octree
 /// only).
 enum class TreeScope : int32_t { local, global };
@@ -33,6 +35,7 @@ struct Settings {
     Precision precision = Precision::mixed; // auto_
     int order = 2;                          // -1
     int leaf = 64, group = 128;             // 0; N_leaf and N_group
+    bool replicas = false;                  // by lattice_sum
     Walk walk = Walk::group;
     bool has_box = false;
     double box_lower[3] = {0, 0, 0};

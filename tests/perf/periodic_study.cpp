@@ -165,9 +165,9 @@ void judge_all(bool clusters, int64_t n, settings::Settings settings) {
             settings.order = order, settings.accuracy = accuracy;
             if (n > 200000 && (order < 4 || accuracy < 1e-3))
                 continue;
-            settings.replicas = false, settings.ewald_accuracy = 0; // chosen
+            settings.lattice_sum = settings::LatticeSum::split, settings.ewald_accuracy = 0; // chosen
             judge("cells", cloud, settings, 1, exact, targets);
-            settings.replicas = true;
+            settings.lattice_sum = settings::LatticeSum::replicas;
             judge("replicas", cloud, settings, 1, exact, targets);
         }
 }

@@ -197,7 +197,7 @@ std::vector<double> find_errors(const ForceBench& bench, core::Memory& memory, C
             settings.theta = 0;
             settings.precision = settings::Precision::fp64;
             settings.ewald_accuracy = 1e-10;
-            settings.replicas = false;
+            settings.lattice_sum = settings::LatticeSum::split;
         }
         if (points.device() != nullptr) {
             copy.make_on_host();

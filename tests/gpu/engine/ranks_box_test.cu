@@ -296,7 +296,7 @@ TEST_F(GpuRanksBox, WhatGpusDoNotSumIsRefusedOrTheCpus) {
     const Cloud cloud = random_charges(plane, 9000);
     for (const bool wire : {true, false}) {
         Settings s = periodic_settings(plane, Method::tree);
-        wire ? void(s.wire_axis = 2) : void(s.replicas = true);
+        wire ? void(s.wire_axis = 2) : void(s.lattice_sum = settings::LatticeSum::replicas);
         s.box_tilt[0] = 0, s.ewald_accuracy = 1e-3, s.theta = 0.6, s.precision = Precision::mixed;
         try {
             (void)compute_over(2, cloud, bisection(cloud, 2), on_gpu(s));
