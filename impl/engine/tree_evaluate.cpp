@@ -281,7 +281,8 @@ void TreeForce::State::evaluate_group(const Job& job, const GroupImage& of, cons
     bool add = of.adds;
     if (sizeof(T) == sizeof(float) &&
         forces::is_coarse(
-            frame, targets, group, of.shift, variant, settings.softening_length, job.problem.n, [&](const forces::CloseTargets& close) { return has_close(close, leaf_begin, leaf_mid); })) {
+            frame, targets, group, of.shift, variant, settings.softening_length, job.problem.n,
+            [&](const forces::CloseTargets& close) { return has_close(close, leaf_begin, leaf_mid); })) {
         const forces::Frame wide = screened ? periodic->frame<double>(group.target.box, nearest, reach)
                                             : forces::make_frame<double>(group.target.box, nearest, 0, softening);
         sources = pairs_in_double(job, of, leaf_begin, leaf_mid, wide, variant, add, full);
@@ -307,10 +308,10 @@ void TreeForce::State::evaluate_group(const Job& job, const GroupImage& of, cons
 
 template void TreeForce::State::evaluate_group<float>(const Job&, const GroupImage&, const CellField&, bool, int);
 template void TreeForce::State::evaluate_group<double>(const Job&, const GroupImage&, const CellField&, bool, int);
-template void TreeForce::State::add_far_cells<float>(const int32_t*, int64_t, const forces::CellVariant&, double, const geometry::Vec3&, CellField&,
-                                                     forces::Workspace<float>&);
-template void TreeForce::State::add_far_cells<double>(const int32_t*, int64_t, const forces::CellVariant&, double, const geometry::Vec3&, CellField&,
-                                                      forces::Workspace<double>&);
+template void TreeForce::State::add_far_cells<float>(const int32_t*, int64_t, const forces::CellVariant&, double,
+                                                     const geometry::Vec3&, CellField&, forces::Workspace<float>&);
+template void TreeForce::State::add_far_cells<double>(const int32_t*, int64_t, const forces::CellVariant&, double,
+                                                      const geometry::Vec3&, CellField&, forces::Workspace<double>&);
 
 void TreeForce::State::evaluate(const Job& job, int64_t begin, int64_t end, bool remote) {
     job.settings.precision == settings::Precision::fp64 ? evaluate_cells<double>(job, begin, end, remote)

@@ -16,7 +16,7 @@ std::vector<std::string> accuracy_doubts(const Settings& asked, bool on_gpus) {
         doubts.push_back(core::format("mac.accuracy %g: single precision keeps errors at about 1e-6; expected precision "
                                       "fp64, or %g and more",
                                       s.accuracy, single_precision_floor));
-    else if (s.accuracy < least)
+    else if (s.accuracy < least && s.accuracy == asked.accuracy) // else cells make up for it
         doubts.push_back(core::format("mac.accuracy %g: at order %d one force in a hundred may be wrong by more than twice "
                                       "that; expected %s%g and more, or a smaller accuracy to make up for it",
                                       s.accuracy, s.order, s.order < highest_order(s, on_gpus) ? "a higher order, " : "",

@@ -25,8 +25,8 @@ int highest_order(const Settings& settings, bool on_gpus);
 Precision precision_of(const Settings& asked);
 
 /// The settings of one computation: as asked, but for order -1, precision auto, leaf and group 0 and ewald.method auto,
-/// which are chosen. The same on all ranks. on_gpus: some rank computes on a GPU, which has orders to 4 and takes sizes of
-/// its own.
+/// which are chosen, and for mac.accuracy, which an order that is chosen on a GPU may make smaller. The same on all ranks.
+/// on_gpus: some rank computes on a GPU, which has orders to 4 and takes sizes of its own.
 Settings with_choices(const Settings& asked, bool on_gpus, const Call& call = {});
 
 /// Whether the sum by replicas is one that ewald.method auto may take, for a call that suits it.

@@ -115,6 +115,7 @@ struct Choice {
     Owners point_owners;
     int threads = 1;
     bool virial = true; // wanted, too
+    bool potential = true; // and the energy
     int calls = 1;      // computations by the same solvers; the results are the last one's
     std::vector<settings::Backend> backends; // of the ranks; empty: the settings'
 };
@@ -203,9 +204,11 @@ inline Results compute_over(int ranks, const Cloud& cloud, const Owners& owners,
         Outputs outputs;
         for (int a = 0; a < 3; ++a)
             outputs.acceleration[a] = view(out[a]);
-        outputs.potential = view(out[3]);
+        if (choice.potential)
+            outputs.potential = view(out[3]);
         if (choice.points == nullptr) {
-            outputs.energy = view(energy);
+            if (choice.potential)
+                outputs.energy = view(energy);
             if (choice.virial)
                 outputs.virial = view(virial);
             outputs.virial.components = 6, outputs.virial.n = 1, outputs.virial.item_stride = 48;

@@ -58,7 +58,8 @@ TEST(Replicas, CellsPolynomialsSplinesRanksAndScopes) {
         settings::Settings s = periodic_settings(tilted, settings::Method::tree);
         s.softening = softening, s.softening_length = softening == settings::Softening::none ? 0 : 0.03;
         const Results expected = compute_periodic(cloud, s); // all pairs
-        s.lattice_sum = settings::LatticeSum::replicas, s.theta = 1, s.order = 4, s.accuracy = 1e-4, s.precision = settings::Precision::mixed;
+        s.lattice_sum = settings::LatticeSum::replicas;
+        s.theta = 1, s.order = 4, s.accuracy = 1e-4, s.precision = settings::Precision::mixed;
         for (const settings::TreeScope scope : {settings::TreeScope::local, settings::TreeScope::global})
             for (const settings::Exchange exchange : {settings::Exchange::push, settings::Exchange::fetch})
                 for (const int ranks : {1, 2, 3, 4}) {
@@ -140,6 +141,26 @@ TEST(Replicas, PointsAndSubsets) {
                   active = compute_periodic(cloud, s, every(3, cloud));
     for (size_t i = 0; i < cloud.x.size(); i += 3)
         EXPECT_NEAR(active.ax[i], expected.ax[i], 1e-4 * size_of(expected, i));
+}
+
+TEST(Replicas, AreGraftsOwnChoiceForManyForcesWhereTheyCanBe) {
+    Choice forces;
+    forces.virial = forces.potential = false;
+    for (const bool possible : {true, false}) {
+        const PeriodicBox box = possible ? straight : PeriodicBox{{1, 1, 60}};
+        const Cloud cloud = random_charges(box, 60000, false);
+        settings::Settings s = periodic_settings(box, settings::Method::tree, settings::Precision::mixed);
+        s.theta = 1, s.accuracy = 1e-3, s.order = 2;
+        s.lattice_sum = possible ? settings::LatticeSum::replicas : settings::LatticeSum::split;
+        const Results expected = compute_periodic(cloud, s, forces);
+        s.lattice_sum = settings::LatticeSum::auto_;
+        for (const int ranks : {1, 2}) {
+            const Results r = compute_over(ranks, cloud, bisection(cloud, ranks), s, forces);
+            EXPECT_TRUE(ranks > 1 || r.ax == expected.ax) << possible;
+            EXPECT_LT(rms_error(r, expected), 1e-3) << possible;
+            EXPECT_EQ(r.reports[0].far_cells > 0, possible) << "the splitting has no polynomials";
+        }
+    }
 }
 
 TEST(Replicas, AreRefusedWhereTheyCannotBeExactEnough) {

@@ -43,6 +43,11 @@ TEST(Choices, orders_above_four_only_where_they_are_computed) {
     EXPECT_GT(with_choices(left(1e-9), false).order, 4);
     EXPECT_EQ(with_choices(left(1e-9), true).order, 4) << "GPU";
     EXPECT_EQ(with_choices(left(1e-4), true).order, 2) << "GPU: far cells become polynomials at order 2 only";
+    EXPECT_EQ(with_choices(left(1e-4), true).accuracy, 1e-4);
+    EXPECT_EQ(with_choices(left(2e-5), true).order, 2);
+    EXPECT_LT(with_choices(left(2e-5), true).accuracy, 0.3 * 2e-5) << "cells that are more exact";
+    EXPECT_TRUE(accuracy_doubts(left(2e-5), true).empty());
+    EXPECT_EQ(with_choices(left(5e-6), true).order, 4);
     Settings s = left(1e-9);
     s.softening = Softening::plummer;
     EXPECT_EQ(with_choices(s, false).order, 4);
@@ -87,6 +92,36 @@ TEST(Choices, other_criteria_and_methods_have_no_accuracy_to_choose_by) {
     s = left(1e-9);
     s.method = Method::direct;
     EXPECT_EQ(with_choices(s, false).precision, Precision::mixed);
+}
+
+TEST(Choices, accelerations_of_many_particles_in_a_periodic_box_are_summed_by_replicas) {
+    Settings s = left(1e-3);
+    s.periodic = s.has_box = true;
+    const Call suits{100000, true};
+    EXPECT_TRUE(with_choices(s, false, suits).replicas);
+    EXPECT_EQ(with_choices(s, false, suits).order, 4) << "fields that cancel";
+    EXPECT_EQ(with_choices(s, false, suits).leaf, 64) << "as in an open box";
+    EXPECT_FALSE(with_choices(s, false, {100000, false}).replicas);
+    EXPECT_FALSE(with_choices(s, false, {10000, true}).replicas);
+    EXPECT_FALSE(with_choices(s, true, suits).replicas) << "GPU";
+    s.lattice_sum = LatticeSum::split;
+    EXPECT_FALSE(with_choices(s, false, suits).replicas);
+    s.lattice_sum = LatticeSum::replicas;
+    EXPECT_TRUE(with_choices(s, false, {10, false}).replicas);
+    const auto refuses = [&](auto change) {
+        Settings other = left(1e-3);
+        other.periodic = other.has_box = true;
+        change(other);
+        return !with_choices(other, false, suits).replicas;
+    };
+    EXPECT_TRUE(refuses([](Settings& o) { o.accuracy = 1e-6; }));
+    EXPECT_TRUE(refuses([](Settings& o) { o.open_axis = 2; }));
+    EXPECT_TRUE(refuses([](Settings& o) { o.wire_axis = 0; }));
+    EXPECT_TRUE(refuses([](Settings& o) { o.softening = Softening::plummer; }));
+    EXPECT_TRUE(refuses([](Settings& o) { o.ewald_accuracy = 1e-4; }));
+    EXPECT_TRUE(refuses([](Settings& o) { o.method = Method::direct; }));
+    EXPECT_TRUE(refuses([](Settings& o) { o.tree_scope = TreeScope::global; }));
+    EXPECT_TRUE(refuses([](Settings& o) { o.exchange = Exchange::fetch; }));
 }
 
 } // namespace
