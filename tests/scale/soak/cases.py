@@ -51,6 +51,9 @@ def add_box(dice, case, deck, length):
     case["masses"] = dice.choice(["equal", "random", "signs"])
     if "softening.kind" in deck:  # longer ones take sums that are refused
         deck["softening.length"] = "%.6g" % (length * log_uniform(dice, -12, -0.5))
+    if which == "xyz" and deck.get("method", "tree") == "tree" and deck.get("softening.kind") != "plummer" and dice.random() < 0.5:
+        deck["ewald.method"] = "replicas"
+        deck["order"] = str(dice.choice([1, 2, 4, 4, 6, 8, 12]))
     plain = which == "xyz" and "softening.kind" not in deck
     case["oracle"] = "lattice" if plain else "none"
 
