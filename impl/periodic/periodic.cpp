@@ -6,6 +6,7 @@
 #include "essential/forest.hpp"
 #include "periodic/lattice_kind.hpp"
 #include "periodic/periodic_log.hpp"
+#include "settings/choices.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -34,6 +35,24 @@ constexpr double share_of_splitting = 0.2; // of mac.accuracy: as large an error
 constexpr int64_t least_for_cells = 2048;  // particles
 
 } // namespace
+
+/// Collective. Whether replicas are as exact as asked where they are Graft's own choice. Where particles are even, fields of
+/// all of them cancel, and in a lattice, of which simulations begin, those of neighbours, too: what is left may be
+/// much less than the typical field, by which errors are measured. So only where clumps make a far larger one.
+bool PeriodicSum::suits_replicas(comm::Communicator& comm, const settings::Settings& settings,
+                                 const particles::Problem& problem, int64_t all_particles) {
+    constexpr double least_field = 100; // typical ones, at the edge of a clump
+    if (settings.lattice_sum == settings::LatticeSum::replicas)
+        return true;
+    const Crowding crowding = find_crowding(comm, problem, all_particles);
+    const double density = static_cast<double>(all_particles) / lattice_.volume(), pi = 3.14159265358979323846;
+    double most = 0;
+    for (size_t k = 0; k < crowding.factor.size(); ++k) {
+        const double radius = crowding.largest * std::exp2(-0.5 * static_cast<double>(k));
+        most = std::max(most, 4 * pi / 3 * radius * std::cbrt(density) * (crowding.factor[k] - 1));
+    }
+    return one_sign_ && most >= least_field;
+}
 
 PeriodicSum::PeriodicSum(core::Memory& memory)
     : sample_(memory, "sample of particles"), places_(memory), sums_(memory, "structure factors"),
@@ -127,16 +146,17 @@ void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator&
                           const core::Log& log) {
     const Totals totals = find_totals(comm, settings, problem);
     lattice_ = lattice_of(settings);
-    replicas_ = has_replicas(settings);
+    replicas_ = has_replicas(settings) && suits_replicas(comm, settings, problem, all_particles);
     if (replicas_) {
         try {
             return prepare_replicas(executor, comm, settings, problem, all_particles, totals, log);
         } catch (const core::Error& error) { // on all ranks
             if (settings.lattice_sum != settings::LatticeSum::auto_ || error.status() != core::Status::unsupported)
                 throw;
-            replicas_ = false; // which nobody asked for
         }
     }
+    if (has_replicas(settings)) // which nobody asked for
+        return prepare(executor, comm, settings::split_instead(settings), problem, all_particles, log);
     widen(settings, totals);
     find_moments(comm, settings, problem);
     const bool full = settings.precision == settings::Precision::fp64;
@@ -148,7 +168,7 @@ void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator&
     CellModel& cells = p.cells;
     cells.allowed = settings.method == settings::Method::tree && settings.theta > 0 &&
                     all_particles >= least_for_cells && !(plummer && problem.per_particle_softening);
-    cells.order = std::min(settings.order, moments::cartesian_order);
+    cells.order = settings.order;
     cells.opening = std::min(settings.theta, settings.mac == settings::MacType::error ? 0.85 : 1.0);
     cells.error = settings.mac == settings::MacType::error ? settings.accuracy : 0;
     cells.accuracy = settings.ewald_accuracy > 0 ? 0 : share_of_splitting * cells.error;
@@ -224,12 +244,11 @@ void PeriodicSum::say(const settings::Settings& settings, const particles::Probl
 }
 
 settings::Settings PeriodicSum::tree_settings(const settings::Settings& settings) const {
-    settings::Settings s = settings;
+    settings::Settings s = has_replicas(settings) && !replicas_ ? settings::split_instead(settings) : settings;
     if (replicas_) {
         s.periodic = s.has_box = false; // to the tree, an open box of which there are several
         return s;
     }
-    s.order = std::min(s.order, moments::cartesian_order);
     if (!split_.cells) {
         s.theta = 0;
     } else if (!settings.tuned) {

@@ -165,6 +165,8 @@ class PeriodicSum {
     void widen(const settings::Settings& settings, const Totals& totals);
     void widen_wire(const settings::Settings& settings, const Totals& totals);
     void find_moments(comm::Communicator& comm, const settings::Settings& settings, const particles::Problem& problem);
+    bool suits_replicas(comm::Communicator& comm, const settings::Settings& settings, const particles::Problem& problem,
+                        int64_t all_particles);
     Crowding find_crowding(comm::Communicator& comm, const particles::Problem& problem, int64_t all_particles);
     int crowding_step(const Crowding& crowding, const double* at, const double* from) const;
     void say(const settings::Settings& settings, const particles::Problem& problem, const Totals& totals, const core::Log& log);

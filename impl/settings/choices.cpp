@@ -56,6 +56,23 @@ int order_of(const Settings& s, bool on_gpus) {
     return std::min(s.replicas ? chosen(replica_orders) : chosen(orders), highest_order(s, on_gpus));
 }
 
+/// Orders and sizes that are still left to Graft.
+void choose_rest(Settings& s, bool on_gpus) {
+    if (s.order < 0) {
+        s.order = order_of(s, on_gpus);
+        if (on_gpus && by_accuracy(s) && stays_low(s))
+            s.accuracy = accuracy_of_low_cells(s.accuracy);
+    }
+    if (!s.tuned)
+        s.leaf = s.group = 0;
+    const bool small = s.periodic && !s.replicas && !s.tuned; // a cut-off wants small boxes: what is met beyond it is lost
+    const bool high = s.order > everywhere_order;
+    if (s.leaf == 0)
+        s.leaf = small ? 16 : 64;
+    if (s.group == 0)
+        s.group = small ? 32 : high ? 64 : 128;
+}
+
 } // namespace
 
 int highest_order(const Settings& s, bool on_gpus) {
@@ -78,22 +95,19 @@ bool may_have_replicas(const Settings& s, bool on_gpus) {
 
 Settings with_choices(const Settings& asked, bool on_gpus, const Call& call) {
     Settings s = asked;
+    s.order_left = s.order < 0;
     s.replicas = s.lattice_sum == LatticeSum::replicas ||
                  (may_have_replicas(s, on_gpus) && call.forces_alone && call.particles >= least_for_replicas);
     s.precision = precision_of(asked);
-    if (s.order < 0) {
-        s.order = order_of(s, on_gpus);
-        if (on_gpus && by_accuracy(s) && stays_low(s))
-            s.accuracy = accuracy_of_low_cells(s.accuracy);
-    }
-    if (!s.tuned)
-        s.leaf = s.group = 0;
-    const bool small = s.periodic && !s.replicas && !s.tuned; // a cut-off wants small boxes: what is met beyond it is lost
-    const bool high = s.order > everywhere_order;
-    if (s.leaf == 0)
-        s.leaf = small ? 16 : 64;
-    if (s.group == 0)
-        s.group = small ? 32 : high ? 64 : 128;
+    choose_rest(s, on_gpus);
+    return s;
+}
+
+Settings split_instead(const Settings& chosen) {
+    Settings s = chosen;
+    s.replicas = false;
+    s.order = s.order_left ? -1 : s.order;
+    choose_rest(s, false);
     return s;
 }
 

@@ -29,6 +29,9 @@ Precision precision_of(const Settings& asked);
 /// on_gpus: some rank computes on a GPU, which has orders to 4 and takes sizes of its own.
 Settings with_choices(const Settings& asked, bool on_gpus, const Call& call = {});
 
+/// The same settings where the particles say that Graft's own choice of replicas does not suit them.
+Settings split_instead(const Settings& chosen);
+
 /// Whether the sum by replicas is one that ewald.method auto may take, for a call that suits it.
 bool may_have_replicas(const Settings& asked, bool on_gpus);
 

@@ -143,12 +143,39 @@ TEST(Replicas, PointsAndSubsets) {
         EXPECT_NEAR(active.ax[i], expected.ax[i], 1e-4 * size_of(expected, i));
 }
 
+/// Half of them into a hundredth of the box.
+void clump(Cloud& cloud, const PeriodicBox& box) {
+    const auto near = [](double at, double edge) { return edge * (0.4 + 0.2 * at / edge); };
+    for (size_t i = 0; i < cloud.x.size(); i += 2) {
+        cloud.x[i] = near(cloud.x[i], box.edge[0]);
+        cloud.y[i] = near(cloud.y[i], box.edge[1]);
+        cloud.z[i] = near(cloud.z[i], box.edge[2]);
+    }
+}
+
+TEST(Replicas, AreNotGraftsOwnChoiceInALattice) { // whose forces are a hundredth of the typical field
+    constexpr int edge = 37;
+    Cloud cloud;
+    std::mt19937_64 random(3);
+    std::normal_distribution<double> normal;
+    for (int i = 0; i < edge * edge * edge; ++i)
+        add(cloud, (i % edge + 0.001 * normal(random)) / edge, (i / edge % edge + 0.001 * normal(random)) / edge,
+            (i / (edge * edge) + 0.001 * normal(random)) / edge, 1);
+    settings::Settings s = periodic_settings(straight, settings::Method::tree, settings::Precision::mixed);
+    Choice forces = every(50, cloud);
+    forces.potential = false;
+    const Results expected = compute_periodic(cloud, s, forces);
+    s.theta = 1, s.accuracy = 1e-3, s.order = -1, s.tuned = false;
+    EXPECT_LT(rms_error(compute_periodic(cloud, s, forces), expected), 1e-3);
+}
+
 TEST(Replicas, AreGraftsOwnChoiceForManyForcesWhereTheyCanBe) {
     Choice forces;
     forces.virial = forces.potential = false;
     for (const bool possible : {true, false}) {
         const PeriodicBox box = possible ? straight : PeriodicBox{{1, 1, 60}};
-        const Cloud cloud = random_charges(box, 60000, false);
+        Cloud cloud = random_charges(box, 60000, false);
+        clump(cloud, box);
         settings::Settings s = periodic_settings(box, settings::Method::tree, settings::Precision::mixed);
         s.theta = 1, s.accuracy = 1e-3, s.order = 2;
         s.lattice_sum = possible ? settings::LatticeSum::replicas : settings::LatticeSum::split;
