@@ -79,7 +79,7 @@ void CpuEngine::compute_beside_gpus(CpuComputation& c, const Placement& placemen
 
 void CpuEngine::finish_report(const CpuComputation& c) const {
     Report& report = c.report;
-    report.finish(c.settings, memory_);
+    report.finish(problem_.periodic != nullptr ? problem_.periodic->tree_settings(c.settings) : c.settings, memory_);
     report.backend = "cpu";
     report.simd = c.settings.method == settings::Method::reference ? "none" : forces::simd_name();
     report.threads = c.executor.threads;

@@ -7,7 +7,7 @@
 
 namespace graft::settings {
 
-/// Orders up to this one are there on GPUs, in periodic boxes and with Plummer softening, too.
+/// Orders up to this one are there on GPUs, in periodic boxes that are split and with Plummer softening, too.
 inline constexpr int everywhere_order = 4;
 /// The highest that there is at all.
 inline constexpr int largest_order = 12;

@@ -89,20 +89,19 @@ Choice forces_alone() {
 TEST(Replicas, CellsHandPolynomialsDown) {
     for (const PeriodicBox& box : {straight, tilted})
         for (const bool neutral : {true, false}) {
-            const Cloud cloud = random_charges(box, 6000, neutral);
+            const Cloud cloud = random_charges(box, 4000, neutral);
             settings::Settings s = periodic_settings(box, settings::Method::tree);
             const Results expected = compute_periodic(cloud, s); // all pairs
             s.lattice_sum = settings::LatticeSum::replicas, s.theta = 1, s.accuracy = 1e-4, s.leaf = s.group = 32;
             for (const int order : {1, 2, 4, 8})
-                for (const settings::Precision precision : {settings::Precision::mixed, settings::Precision::fp64})
-                    for (const int ranks : {1, 2, 3}) {
-                        s.order = order, s.precision = precision;
-                        const Results r = compute_over(ranks, cloud, bisection(cloud, ranks), s, forces_alone());
-                        const Report& report = r.reports[0];
-                        EXPECT_LT(report.groups, cloud.size() / 2) << "an image each";
-                        EXPECT_GT(report.far_cells, 0);
-                        EXPECT_LT(rms_error(r, expected), order == 1 ? 4e-4 : 1e-4) << order << neutral << ranks;
-                    }
+                for (const int ranks : {1, 3}) {
+                    s.order = order, s.precision = ranks == 1 ? settings::Precision::mixed : settings::Precision::fp64;
+                    const Results r = compute_over(ranks, cloud, bisection(cloud, ranks), s, forces_alone());
+                    const Report& report = r.reports[0];
+                    EXPECT_LT(report.groups, cloud.size() / 2) << "an image each";
+                    EXPECT_GT(report.far_cells, 0);
+                    EXPECT_LT(rms_error(r, expected), order == 1 ? 4e-4 : 1e-4) << order << neutral << ranks;
+                }
         }
 }
 
