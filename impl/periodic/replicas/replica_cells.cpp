@@ -19,7 +19,8 @@ constexpr int most_terms = 91; // of order 12
 
 /// Where (l, m) of either sign stands.
 constexpr size_t both_signs_at(int l, int m) {
-    return static_cast<size_t>(l * l + l + m);
+    const int at = l * l + l + m;
+    return static_cast<size_t>(at);
 }
 
 std::vector<Complex> with_both_signs(const Complex* values, int order) {
