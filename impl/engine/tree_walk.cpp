@@ -227,10 +227,14 @@ void TreeForce::State::visit_images(const Job& job, const GroupImage& own, const
         evaluate_group<T>(job, of, image == 0 ? field : CellField{}, remote, thread);
         of.adds = of.counts_on = true;
     };
-    std::span<const lists::Undecided> rest = above.left, from;
-    for (; !rest.empty() && rest.back().image != 0; rest = rest.first(rest.size() - from.size()))
-        visit_image(from = lists::last_image(rest), rest.back().image);
-    visit_image(rest, 0);
+    std::span<const lists::Undecided> rest = above.left, own_box, from;
+    if (!rest.empty() && rest[0].image == 0)
+        own_box = lists::first_image(rest);
+    for (rest = rest.subspan(own_box.size()); !rest.empty(); rest = rest.subspan(from.size())) {
+        from = lists::first_image(rest);
+        visit_image(from, from[0].image);
+    }
+    visit_image(own_box, 0);
 }
 
 /// A cell and all below it.

@@ -31,7 +31,6 @@ struct Undecided {
     uint8_t mask, terminal; // bit c: child c is undecided; is never opened
     uint16_t image;         // of a periodic box: which the targets stand in; entries of one image stand together
 };
-inline constexpr size_t most_images = 65536;
 
 /// The root.
 inline Undecided all_of(const WalkInput& input, uint16_t image = 0) {
@@ -48,14 +47,6 @@ inline std::span<const Undecided> first_image(std::span<const Undecided> from) {
     while (count < from.size() && from[count].image == from[0].image)
         ++count;
     return from.first(count);
-}
-
-/// The entries of one image that `from` ends with.
-inline std::span<const Undecided> last_image(std::span<const Undecided> from) {
-    size_t count = 0;
-    while (count < from.size() && from[from.size() - 1 - count].image == from.back().image)
-        ++count;
-    return from.last(count);
 }
 
 /// Targets in an image of their box.

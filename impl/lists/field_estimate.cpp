@@ -37,23 +37,31 @@ struct Walker {
     }
 };
 
+/// size[g] = size_at(walker, centre, longest edge) of each group.
+template <class SizeAt>
+void estimate(const backend::Executor& executor, const Walker& walker, const core::Buffer<Group>& groups,
+              core::Buffer<double>& size, const SizeAt& size_at) {
+    size.resize(groups.size());
+    executor.for_each(
+        groups.size(),
+        [&](int64_t g) {
+            const geometry::Box& box = groups[g].target.box;
+            size[g] = size_at(walker, geometry::Vec3{box.centre(0), box.centre(1), box.centre(2)}, box.longest_edge());
+        },
+        64);
+}
+
 } // namespace
 
 void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree,
                             const moments::Moments& moments, int32_t root,
                             const core::Buffer<Group>& groups, core::Buffer<double>& size) {
-    size.resize(groups.size());
-    const Walker walker{tree, moments, root};
-    executor.for_each(
-        groups.size(),
-        [&](int64_t g) {
-            const geometry::Box& box = groups[g].target.box;
-            const double at[3] = {box.centre(0), box.centre(1), box.centre(2)};
-            EstimateSum sum;
-            walker.add(at, box.longest_edge(), sum);
-            size[g] = coarse_size(sum);
-        },
-        64);
+    estimate(executor, {tree, moments, root}, groups, size,
+             [](const Walker& walker, const geometry::Vec3& at, double extent) {
+                 EstimateSum sum;
+                 walker.add({at.x, at.y, at.z}, extent, sum);
+                 return coarse_size(sum);
+             });
 }
 
 void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree,
@@ -61,20 +69,14 @@ void estimate_accelerations(const backend::Executor& executor, const tree::Tree&
                             const core::Buffer<geometry::Vec3>& images,
                             const std::function<geometry::Vec3(const geometry::Vec3&)>& beyond,
                             core::Buffer<double>& size) {
-    size.resize(groups.size());
-    const Walker walker{tree, moments, root};
-    executor.for_each(
-        groups.size(),
-        [&](int64_t g) {
-            const geometry::Box& box = groups[g].target.box;
-            EstimateSum sum;
-            for (const geometry::Vec3& image : images)
-                walker.add({box.centre(0) + image.x, box.centre(1) + image.y, box.centre(2) + image.z}, box.longest_edge(),
-                           sum);
-            const geometry::Vec3 rest = beyond({box.centre(0), box.centre(1), box.centre(2)});
-            size[g] = std::hypot(sum.x + rest.x, sum.y + rest.y, sum.z + rest.z);
-        },
-        64);
+    estimate(executor, {tree, moments, root}, groups, size,
+             [&](const Walker& walker, const geometry::Vec3& at, double extent) {
+                 EstimateSum sum;
+                 for (const geometry::Vec3& image : images)
+                     walker.add({at.x + image.x, at.y + image.y, at.z + image.z}, extent, sum);
+                 const geometry::Vec3 rest = beyond(at);
+                 return std::hypot(sum.x + rest.x, sum.y + rest.y, sum.z + rest.z);
+             });
 }
 
 } // namespace graft::lists

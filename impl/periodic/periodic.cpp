@@ -153,10 +153,20 @@ void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator&
         } catch (const core::Error& error) { // on all ranks
             if (settings.lattice_sum != settings::LatticeSum::auto_ || error.status() != core::Status::unsupported)
                 throw;
+            replicas_ = false; // which nobody asked for
         }
     }
-    if (has_replicas(settings)) // which nobody asked for
-        return prepare(executor, comm, settings::split_instead(settings), problem, all_particles, log);
+    prepare_split(comm, taken(settings), problem, all_particles, totals, log);
+}
+
+settings::Settings PeriodicSum::taken(const settings::Settings& settings) const {
+    return has_replicas(settings) && !replicas_ ? settings::split_instead(settings) : settings;
+}
+
+/// Collective.
+void PeriodicSum::prepare_split(comm::Communicator& comm, const settings::Settings& settings,
+                                const particles::Problem& problem, int64_t all_particles, const Totals& totals,
+                                const core::Log& log) {
     widen(settings, totals);
     find_moments(comm, settings, problem);
     const bool full = settings.precision == settings::Precision::fp64;
@@ -244,7 +254,7 @@ void PeriodicSum::say(const settings::Settings& settings, const particles::Probl
 }
 
 settings::Settings PeriodicSum::tree_settings(const settings::Settings& settings) const {
-    settings::Settings s = has_replicas(settings) && !replicas_ ? settings::split_instead(settings) : settings;
+    settings::Settings s = taken(settings);
     if (replicas_) {
         s.periodic = s.has_box = false; // to the tree, an open box of which there are several
         return s;

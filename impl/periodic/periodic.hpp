@@ -155,6 +155,10 @@ class PeriodicSum {
     Totals find_totals(comm::Communicator& comm, const settings::Settings& settings, const particles::Problem& problem);
     static void find_extent(const particles::Problem& problem, int axis, const geometry::Box& sources, double& lower,
                             double& upper);
+    /// The settings, split where replicas were Graft's own choice and are not had.
+    settings::Settings taken(const settings::Settings& settings) const;
+    void prepare_split(comm::Communicator& comm, const settings::Settings& settings, const particles::Problem& problem,
+                       int64_t all_particles, const Totals& totals, const core::Log& log);
     void prepare_replicas(const backend::Executor& executor, comm::Communicator& comm,
                           const settings::Settings& settings, const particles::Problem& problem, int64_t all_particles,
                           const Totals& totals, const core::Log& log);

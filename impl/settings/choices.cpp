@@ -56,6 +56,14 @@ int order_of(const Settings& s, bool on_gpus) {
     return std::min(s.replicas ? chosen(replica_orders) : chosen(orders), highest_order(s, on_gpus));
 }
 
+/// Whether ewald.method auto may take replicas, for a call that suits them.
+bool may_have_replicas(const Settings& s, bool on_gpus) {
+    return s.periodic && s.lattice_sum == LatticeSum::auto_ && s.open_axis < 0 && s.wire_axis < 0 && !on_gpus &&
+           by_accuracy(s) && s.theta > 0 && s.accuracy >= least_replica_accuracy && s.softening != Softening::plummer &&
+           s.ewald_accuracy == 0 && s.ewald_alpha == 0 && s.local != Local::off && s.walk == Walk::group &&
+           s.tree_scope == TreeScope::local && s.exchange == Exchange::push;
+}
+
 /// Orders and sizes that are still left to Graft.
 void choose_rest(Settings& s, bool on_gpus) {
     if (s.order < 0) {
@@ -84,13 +92,6 @@ Precision precision_of(const Settings& s) {
     if (s.precision != Precision::auto_)
         return s.precision;
     return by_accuracy(s) && s.accuracy < single_precision_floor ? Precision::fp64 : Precision::mixed;
-}
-
-bool may_have_replicas(const Settings& s, bool on_gpus) {
-    return s.periodic && s.lattice_sum == LatticeSum::auto_ && s.open_axis < 0 && s.wire_axis < 0 && !on_gpus &&
-           by_accuracy(s) && s.theta > 0 && s.accuracy >= least_replica_accuracy && s.softening != Softening::plummer &&
-           s.ewald_accuracy == 0 && s.ewald_alpha == 0 && s.local != Local::off && s.walk == Walk::group &&
-           s.tree_scope == TreeScope::local && s.exchange == Exchange::push;
 }
 
 Settings with_choices(const Settings& asked, bool on_gpus, const Call& call) {

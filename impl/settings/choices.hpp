@@ -32,7 +32,4 @@ Settings with_choices(const Settings& asked, bool on_gpus, const Call& call = {}
 /// The same settings where the particles say that Graft's own choice of replicas does not suit them.
 Settings split_instead(const Settings& chosen);
 
-/// Whether the sum by replicas is one that ewald.method auto may take, for a call that suits it.
-bool may_have_replicas(const Settings& asked, bool on_gpus);
-
 } // namespace graft::settings

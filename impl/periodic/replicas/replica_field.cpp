@@ -14,13 +14,17 @@ namespace {
 constexpr int64_t block = 4096;
 constexpr int64_t sampled = 128; // targets of a rank
 
+/// Of a particle, or a point.
+geometry::Vec3 position(const particles::Problem& problem, int64_t i) {
+    const bool points = problem.points;
+    return {(points ? problem.point_x : problem.x)[i], (points ? problem.point_y : problem.y)[i],
+            (points ? problem.point_z : problem.z)[i]};
+}
+
 } // namespace
 
-geometry::Vec3 DistantImages::place(const particles::Problem& problem, int64_t i) const {
-    const bool points = problem.points;
-    return {((points ? problem.point_x[i] : problem.x[i]) - centre_.x) / unit_,
-            ((points ? problem.point_y[i] : problem.y[i]) - centre_.y) / unit_,
-            ((points ? problem.point_z[i] : problem.z[i]) - centre_.z) / unit_};
+geometry::Vec3 DistantImages::in_units(const geometry::Vec3& at) const {
+    return {(at.x - centre_.x) / unit_, (at.y - centre_.y) / unit_, (at.z - centre_.z) / unit_};
 }
 
 void DistantImages::begin(int64_t all_particles, double accuracy) {
@@ -39,8 +43,7 @@ void DistantImages::sum(comm::Communicator& comm, const backend::Executor& execu
 void DistantImages::measure(comm::Communicator& comm, const backend::Executor& executor,
                             const particles::Problem& problem) {
     constexpr int64_t width = 2 * terms + 5; // moments; q, q x, q y, q z, q r^2
-    const int order = in_cells_ ? most_order : order_;
-    const int used = harmonic_at(order, order) + 1;
+    const int order = in_cells_ ? most_order : order_, used = in_cells_ ? 0 : harmonic_at(order, order) + 1;
     std::vector<double> sums;
     comm.together([&] {
         const int64_t blocks = std::max<int64_t>(1, (problem.n + block - 1) / block);
@@ -49,20 +52,20 @@ void DistantImages::measure(comm::Communicator& comm, const backend::Executor& e
             double* const s = sums.data() + begin / block * width;
             Complex r[terms];
             for (int64_t i = begin; i < end; ++i) {
-                const double q = problem.charge[i], x = (problem.x[i] - centre_.x) / unit_,
-                             y = (problem.y[i] - centre_.y) / unit_, z = (problem.z[i] - centre_.z) / unit_;
-                if (!in_cells_)
-                    solid_harmonics(-x, -y, -z, order, r);
-                for (int k = 0; k < used && !in_cells_; ++k) {
+                const double q = problem.charge[i];
+                const geometry::Vec3 p = in_units({problem.x[i], problem.y[i], problem.z[i]});
+                if (used > 0)
+                    solid_harmonics(-p.x, -p.y, -p.z, order, r);
+                for (int k = 0; k < used; ++k) {
                     s[2 * k] += q * r[k].real();
                     s[2 * k + 1] += q * r[k].imag();
                 }
                 double* const t = s + 2 * terms;
                 t[0] += q;
-                t[1] += q * x;
-                t[2] += q * y;
-                t[3] += q * z;
-                t[4] += q * (x * x + y * y + z * z);
+                t[1] += q * p.x;
+                t[2] += q * p.y;
+                t[3] += q * p.z;
+                t[4] += q * (p.x * p.x + p.y * p.y + p.z * p.z);
             }
         });
         for (int64_t b = 1; b < blocks; ++b)
@@ -70,11 +73,11 @@ void DistantImages::measure(comm::Communicator& comm, const backend::Executor& e
                 sums[static_cast<size_t>(k)] += sums[static_cast<size_t>(b * width + k)];
         moments_.assign(terms, Complex(0));
         polynomial_.resize(terms);
-        if (in_cells_) {
-            cells_.set(*lattice_, centre_, unit_, cell_order_);
-            cells_.sum(executor, problem, order, moments_.data());
-        }
-        for (size_t k = 0; k < terms && in_cells_; ++k) {
+        if (!in_cells_)
+            return;
+        cells_.set(*lattice_, centre_, unit_, cell_order_);
+        cells_.sum(executor, problem, order, moments_.data());
+        for (size_t k = 0; k < terms; ++k) {
             sums[2 * k] = moments_[k].real();
             sums[2 * k + 1] = moments_[k].imag();
         }
@@ -125,7 +128,7 @@ DistantImages::Field DistantImages::at_point(const Complex* polynomial, int orde
     return field;
 }
 
-/// With the background; in units of unit_.
+/// In units of unit_.
 void DistantImages::add_background(const geometry::Vec3& p, Field& f) const {
     const double half = background_;
     f.x += 2 * half * (charge_ * p.x - square_[0]);
@@ -136,7 +139,7 @@ void DistantImages::add_background(const geometry::Vec3& p, Field& f) const {
 }
 
 geometry::Vec3 DistantImages::field_at(const geometry::Vec3& at) const {
-    const geometry::Vec3 p{(at.x - centre_.x) / unit_, (at.y - centre_.y) / unit_, (at.z - centre_.z) / unit_};
+    const geometry::Vec3 p = in_units(at);
     Field f = at_point(polynomial_.data(), order_, p);
     add_background(p, f);
     const double square = 1 / (unit_ * unit_);
@@ -149,15 +152,11 @@ void DistantImages::add(const backend::Executor& executor, const particles::Prob
     if (in_cells_)
         cells_.hand_down(executor, polynomial_.data(), order_);
     executor.for_each(problem.target_count(), [&](int64_t k) {
-        const int64_t i = origin != nullptr ? origin[k] : k;
-        const geometry::Vec3 p = place(problem, i);
+        const geometry::Vec3 at = position(problem, origin != nullptr ? origin[k] : k), p = in_units(at);
         Field f;
         if (in_cells_) {
-            const bool points = problem.points;
             geometry::Vec3 in_cell;
-            const Complex* const polynomial =
-                cells_.polynomial_at(points ? problem.point_x[i] : problem.x[i], points ? problem.point_y[i] : problem.y[i],
-                                     points ? problem.point_z[i] : problem.z[i], in_cell);
+            const Complex* const polynomial = cells_.polynomial_at(at.x, at.y, at.z, in_cell);
             f = at_point(polynomial, cells_.order(), in_cell);
         } else {
             f = at_point(polynomial_.data(), order_, p);
@@ -180,7 +179,7 @@ double DistantImages::error(comm::Communicator& comm, const particles::Problem& 
         translate(now().value.data(), order_ - 2 + 2 * which, order_ - 2 + 2 * which, last[which]);
     for (int64_t k = 0; k < count; k += step, ++sums[2]) {
         const bool listed = !problem.points && !problem.all_targets;
-        const geometry::Vec3 p = place(problem, listed ? problem.target[k] : k);
+        const geometry::Vec3 p = in_units(position(problem, listed ? problem.target[k] : k));
         for (int which = 0; which < 2; ++which) {
             const Field f = at_point(last[which], order_, p);
             sums[which] += f.x * f.x + f.y * f.y + f.z * f.z;

@@ -93,7 +93,7 @@ class DistantImages {
     void measure(comm::Communicator& comm, const backend::Executor& executor, const particles::Problem& problem);
     static Field at_point(const Complex* polynomial, int order, const geometry::Vec3& at);
     void add_background(const geometry::Vec3& at, Field& field) const;
-    geometry::Vec3 place(const particles::Problem& problem, int64_t i) const;
+    geometry::Vec3 in_units(const geometry::Vec3& at) const;
 
     const Coefficients& now() const { return known_[used_]; }
 
