@@ -11,6 +11,7 @@ namespace {
 
 constexpr double pi = 3.14159265358979323846;
 constexpr double worth_it = 0.75; // pairs are exact: cells must be cheaper by more than the model's error
+constexpr double pairs_alone = 2;  // times the error that they may leave beside cells, which make one of their own
 constexpr double least_product = 0.5, largest_product = 8.5; // alpha * cutoff: what Screen can be made for
 
 double density(const EwaldInput& p) {
@@ -118,6 +119,22 @@ double waves_of(const EwaldInput& p, double largest) {
     return sphere(radius) / 2 * p.lattice.volume();
 }
 
+/// Work per particle of the smooth part on the cheapest mesh; negative: none is fine enough.
+double mesh_work(const EwaldInput& p, double error, EwaldSplit& split) {
+    const auto n = static_cast<double>(p.particles);
+    const double size = p.square_sum / std::sqrt(n) * std::sqrt(split.alpha / p.lattice.volume());
+    double least = -1;
+    for (int k = 0; k < 3; ++k) {
+        const MeshChoice mesh = choose_mesh(p.lattice, split.alpha, 4 + 2 * k, error / size);
+        const double work = p.mesh.particle[k] + p.mesh.point * static_cast<double>(mesh.points()) / n;
+        if (mesh.order == 0 || (least >= 0 && work >= least))
+            continue;
+        least = work;
+        split.mesh = mesh;
+    }
+    return least;
+}
+
 } // namespace
 
 double typical_field(const EwaldInput& p) {
@@ -143,13 +160,14 @@ struct Found {
 };
 
 /// The cheapest cut-off: of all pairs, or (leaves) of the tree's cells.
-Found cheapest(const EwaldInput& p, double width, double error, const std::vector<Leaves>* leaves) {
+Found cheapest(const EwaldInput& p, double width, double error, bool mesh, const std::vector<Leaves>* leaves) {
     constexpr int steps = 80;
+    const double shortest = mesh ? std::min(width / 40, 2 / std::cbrt(density(p))) : width / 40, longest = 2.5 * width;
     Found best;
-    for (int step = 0; step <= steps; ++step) { // cut-offs from width / 40 to 2.5 width
+    for (int step = 0; step <= steps; ++step) {
         EwaldSplit split;
         split.cutoff =
-            std::max(p.least_cutoff, width / 40 * std::pow(100.0, static_cast<double>(step) / steps));
+            std::max(p.least_cutoff, shortest * std::pow(longest / shortest, static_cast<double>(step) / steps));
         const double product = product_for(p, split.cutoff, error);
         split.alpha = p.alpha > 0 ? p.alpha : product / split.cutoff;
         if (p.alpha > 0 && p.alpha * split.cutoff < product && step < steps)
@@ -164,8 +182,8 @@ Found cheapest(const EwaldInput& p, double width, double error, const std::vecto
                 split.cells = true;
                 split.leaf = (*leaves)[k].most;
             }
-        const double cost = work + waves_of(p, split.largest_wave);
-        if ((split.cells || leaves == nullptr) && (best.cost < 0 || cost < best.cost))
+        const double smooth = mesh ? mesh_work(p, error, split) : waves_of(p, split.largest_wave), cost = work + smooth;
+        if (smooth >= 0 && (split.cells || leaves == nullptr) && (best.cost < 0 || cost < best.cost))
             best = {split, cost};
         if (p.alpha > 0)
             break; // a longer cut-off only costs more
@@ -180,16 +198,27 @@ EwaldSplit split_ewald(const EwaldInput& p) {
     const double unit = typical_field(p) * std::sqrt(mean) / std::sqrt(2.0);
     const double width = std::min({p.lattice.width(0), p.lattice.width(1), p.lattice.width(2)});
     if (p.particles == 0 || !(unit > 0)) // no charge: any splitting will do
-        return {2 / width, 0.5 * width, 0};
-    const Found pairs = cheapest(p, width, std::max(p.accuracy, 1e-15) * unit, nullptr);
-    if (!p.cells.allowed)
-        return pairs.split;
-    const std::vector<Leaves> leaves = possible_leaves(p);
-    const Found cells = cheapest(p, width, std::max(p.accuracy, 1e-15) * unit, &leaves);
-    if (cells.cost < 0 || cells.cost >= pairs.cost) // as exact a splitting: cells must gain by themselves
-        return pairs.split;
-    const Found rough = cheapest(p, width, std::max(p.accuracy, p.cells.accuracy) * unit, &leaves);
-    return rough.cost >= 0 && rough.cost < cells.cost ? rough.split : cells.split;
+        return {2 / width, 0.5 * width, 0, {}};
+    const double error = std::max(p.accuracy, 1e-15) * unit, rough = std::max(p.accuracy, p.cells.accuracy) * unit;
+    const std::vector<Leaves> leaves = p.cells.allowed ? possible_leaves(p) : std::vector<Leaves>();
+    Found best = cheapest(p, width, error, false, nullptr);
+    const auto try_another = [&](double of, bool mesh, bool cells) {
+        const Found found = cheapest(p, width, of, mesh, cells ? &leaves : nullptr);
+        const bool better = found.cost >= 0 && (best.cost < 0 || found.cost < best.cost);
+        if (better)
+            best = found;
+        return better;
+    };
+    if (p.mesh.only)
+        best.cost = -1;
+    else if (p.cells.allowed && try_another(error, false, true)) // as exact a splitting: cells must gain by themselves
+        try_another(rough, false, true);
+    if (p.mesh.allowed) {
+        try_another(p.cells.allowed ? std::max(error, pairs_alone * p.cells.accuracy * unit) : error, true, false);
+        if (p.cells.allowed)
+            try_another(rough, true, true);
+    }
+    return best.split;
 }
 
 } // namespace graft::periodic

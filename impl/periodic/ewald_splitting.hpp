@@ -10,6 +10,7 @@
 #pragma once
 
 #include "geometry/lattice.hpp"
+#include "periodic/mesh/mesh_choice.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -41,6 +42,14 @@ struct CellModel {
     bool operator==(const CellModel&) const = default;
 };
 
+/// What a mesh in place of the sum over wave vectors may be used for, and costs.
+struct MeshModel {
+    bool allowed = false, only = false; // only: whatever it costs
+    double particle[3] = {300, 450, 620}; // of splines of order 4, 6, 8, in units of a particle and a wave vector
+    double point = 18;                    // of the mesh
+    bool operator==(const MeshModel&) const = default;
+};
+
 struct EwaldInput {
     geometry::Lattice lattice;
     int64_t particles = 0;
@@ -53,6 +62,7 @@ struct EwaldInput {
     double leaf = 16;
     double group = 64; // tree: targets that share a list, the cut-off being met around all of them
     CellModel cells;
+    MeshModel mesh;
     Crowding crowding;
     bool operator==(const EwaldInput&) const = default;
 };
@@ -60,6 +70,7 @@ struct EwaldInput {
 struct EwaldSplit {
     double alpha = 1, cutoff = 1; // of pairs
     double largest_wave = 0;      // largest |k|
+    MeshChoice mesh;              // in place of the sum over waves, if it has an order
     bool cells = false;           // within the cut-off, the tree's cells; else all pairs
     int leaf = 32;                // most particles of a leaf that suit them
 };

@@ -52,11 +52,15 @@ class Waves {
     /// What a uniform background of charge 1 adds to the potential, times the volume: minus the integral of
     /// erfc(alpha s) / s.
     double background() const;
+    /// Of one vector, k^2 = square > 0: 4 pi / (V k^2) exp(-k^2 / 4 alpha^2), softened.
+    double weight(double square) const;
     /// -d/d(k^2) of the weight over the weight.
     double slope(double square) const;
 
-  private:
+    /// Of Plummer's softening: what the weight of k is multiplied by. Costs hundreds of operations; 1 where there is none.
     double factor(double square) const;
+
+  private:
     geometry::Lattice lattice_;
     double alpha_ = 0, softening_ = 0;
     int most_[3] = {0, 0, 0};

@@ -13,7 +13,12 @@ inline bool has_replicas(const settings::Settings& s) {
 /// What of a lattice no GPU sums; NULL: nothing.
 inline const char* why_no_gpu_lattice(const settings::Settings& s) {
     const bool replicas = s.lattice_sum == settings::LatticeSum::replicas && s.method != settings::Method::reference;
-    return s.periodic && s.wire_axis >= 0 ? "a wire" : (s.periodic && replicas ? "ewald.method replicas" : nullptr);
+    if (!s.periodic)
+        return nullptr;
+    return s.wire_axis >= 0                            ? "a wire"
+           : replicas                                  ? "ewald.method replicas"
+           : s.wave_sum == settings::WaveSum::mesh ? "ewald.waves mesh"
+                                                       : nullptr;
 }
 
 } // namespace graft::periodic

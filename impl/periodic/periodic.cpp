@@ -55,7 +55,7 @@ bool PeriodicSum::suits_replicas(comm::Communicator& comm, const settings::Setti
 }
 
 PeriodicSum::PeriodicSum(core::Memory& memory)
-    : sample_(memory, "sample of particles"), places_(memory), sums_(memory, "structure factors"),
+    : sample_(memory, "sample of particles"), places_(memory), mesh_single_(memory), mesh_full_(memory), sums_(memory, "structure factors"),
       derivative_(memory, "wave derivatives"), scratch_single_(memory, "wave powers"),
       weighted_single_(memory, "waves"), scratch_full_(memory, "wave powers"),
       weighted_full_(memory, "waves") {}
@@ -186,25 +186,42 @@ void PeriodicSum::prepare_split(comm::Communicator& comm, const settings::Settin
     cells.direct = static_cast<double>(essential::direct_count(settings));
     cells.leaf = settings.tuned ? settings.leaf : 0;
     cells.group = settings.tuned ? settings.group : cell_group;
+    p.mesh.allowed = settings.method == settings::Method::tree && settings.wave_sum != settings::WaveSum::sum;
+    p.mesh.only = p.mesh.allowed && settings.wave_sum == settings::WaveSum::mesh;
     if (cells.allowed)
         p.crowding = find_crowding(comm, problem, all_particles);
     comm.together([&] {
         charge_ = totals.charge;
+        square_sum_ = totals.square;
         density_ = static_cast<double>(all_particles) / lattice_.volume();
         const double softening = plummer ? std::sqrt(totals.softening_square) : 0;
         if (split_problem_ == p && waves_.softening() == softening)
             return;
         split_problem_.reset(); // until all is there: memory may be refused
         split_ = split_ewald(p);
+        check_mesh(settings, split_);
         typical_field_ = periodic::typical_field(p);
         check_size(settings, lattice_, split_, totals.longest);
         if (screen_.alpha_cutoff() != split_.alpha * split_.cutoff)
             screen_ = forces::Screen(split_.alpha * split_.cutoff);
-        waves_ = Waves(lattice_, split_.alpha, split_.largest_wave, softening);
+        waves_ = Waves(lattice_, split_.alpha, split_.mesh.order > 0 ? 0 : split_.largest_wave, softening);
         split_problem_ = p;
     });
     if (comm.rank() == 0 && log.wants(core::LogLevel::info))
         say(settings, problem, totals, log);
+}
+
+/// Throws Error(unsupported) where a mesh is asked for and not had.
+void PeriodicSum::check_mesh(const settings::Settings& settings, const EwaldSplit& split) {
+    if (settings.wave_sum != settings::WaveSum::mesh || split.mesh.order > 0)
+        return;
+    if (settings.method != settings::Method::tree)
+        core::fail(core::Status::unsupported, "ewald.waves mesh, but methods direct and reference sum exactly; expected method tree, or "
+                                              "ewald.waves auto or sum");
+    core::fail(core::Status::unsupported,
+               "ewald.waves mesh, but no mesh of at most 2^30 points is as exact as %.2g in this box; expected a larger "
+               "ewald.accuracy (0 takes what precision and mac.accuracy need), or ewald.waves auto or sum",
+               accuracy_of(settings));
 }
 
 void PeriodicSum::check_size(const settings::Settings& settings, const geometry::Lattice& lattice,
@@ -214,7 +231,8 @@ void PeriodicSum::check_size(const settings::Settings& settings, const geometry:
     for (int a = 0; a < 3; ++a) {
         const geometry::Vec3 edge = lattice.shift(a == 0, a == 1, a == 2);
         images *= 2 * std::ceil(split.cutoff / lattice.width(a)) + 1;
-        waves *= split.largest_wave / pi * std::sqrt(edge.x * edge.x + edge.y * edge.y + edge.z * edge.z) + 1;
+        if (split.mesh.order == 0)
+            waves *= split.largest_wave / pi * std::sqrt(edge.x * edge.x + edge.y * edge.y + edge.z * edge.z) + 1;
     }
     if (images <= most_images && waves <= most_waves)
         return;
@@ -240,7 +258,7 @@ void PeriodicSum::check_size(const settings::Settings& settings, const geometry:
 
 void PeriodicSum::say(const settings::Settings& settings, const particles::Problem& problem, const Totals& totals,
                       const core::Log& log) {
-    PeriodicWords words{split_.alpha, split_.cutoff, split_.cells, waves_.vector_count(), false};
+    PeriodicWords words{split_.alpha, split_.cutoff, split_.cells, waves_.vector_count(), split_.mesh, false};
     words.accuracy = accuracy_of(settings);
     words.edge = shape_.open_axis >= 0   ? lattice_.edge[shape_.open_axis]
                  : shape_.wire_axis >= 0 ? lattice_.edge[WireImages::across(shape_.wire_axis, 0)]

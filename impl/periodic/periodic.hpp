@@ -34,6 +34,7 @@
 #include "periodic/ewald_waves.hpp"
 #include "forces/p2p/screen.hpp"
 #include "periodic/ewald_splitting.hpp"
+#include "periodic/mesh/wave_mesh.hpp"
 #include "periodic/replicas/replica_field.hpp"
 #include "particles/problem.hpp"
 #include "settings/settings.hpp"
@@ -72,6 +73,7 @@ class PeriodicSum {
     /// (`longest`) would be a sum without end: throws Error(argument).
     static void check_size(const settings::Settings& settings, const geometry::Lattice& lattice,
                            const EwaldSplit& split, double longest);
+    static void check_mesh(const settings::Settings& settings, const EwaldSplit& split);
     /// That of the sum: a slab has a vacuum that separates its images.
     const geometry::Lattice& lattice() const { return lattice_; }
 
@@ -184,6 +186,14 @@ class PeriodicSum {
     template <typename T>
     void add_field(const backend::Executor& executor, const particles::Problem& problem, const int32_t* origin,
                    bool with_potential, core::Buffer<T>& scratch, core::Buffer<T>& weighted, particles::RawField& field);
+    template <typename T>
+    void add_mesh(const backend::Executor& executor, comm::Communicator& comm, const particles::Problem& problem,
+                  const int32_t* origin, bool with_potential, WaveMesh<T>& mesh, particles::RawField& field, WaveEnergy* energy);
+    /// Adds to the field what sum(places, items, ...) says of blocks of targets, in units of `scale`.
+    template <class Sum>
+    void add_smooth(const backend::Executor& executor, const particles::Problem& problem, const int32_t* origin,
+                    bool with_potential, double scale, particles::RawField& field, const Sum& sum);
+    double smooth_scale() const;
     void find_fractions(const backend::Executor& executor, int64_t count, const double* x, const double* y,
                         const double* z);
 
@@ -201,13 +211,15 @@ class PeriodicSum {
     Waves waves_;
     geometry::Box sources_; // of all ranks
     bool one_sign_ = false;
-    double charge_ = 0, typical_field_ = 0, density_ = 0;
+    double charge_ = 0, square_sum_ = 0, typical_field_ = 0, density_ = 0;
     bool replicas_ = false;
     DistantImages far_;
     Shape shape_;
     WireImages wire_;
     core::Buffer<double> sample_; // places of some particles of all ranks, and how many each stands for
     Places places_;
+    WaveMesh<float> mesh_single_;
+    WaveMesh<double> mesh_full_;
     core::Buffer<double> sums_; // structure factors, per chunk of particles; the first ends as the total
     core::Buffer<double> derivative_; // of the potential by the fractions, per thread
     core::Buffer<float> scratch_single_, weighted_single_;

@@ -7,10 +7,14 @@
 namespace graft::periodic {
 
 std::string periodic_words(const settings::Settings& settings, const PeriodicWords& words) {
-    std::string text =
-        core::format("periodic box: alpha %.4g, %s up to %.4g, %s%lld wave vectors, accuracy %.2g",
-                     words.alpha, words.cells ? "pairs and cells" : "pairs", words.cutoff,
-                     words.about ? "about " : "", static_cast<long long>(words.vectors), words.accuracy);
+    const MeshChoice& mesh = words.mesh;
+    const std::string waves =
+        mesh.order > 0 ? core::format("waves on a mesh of %lld x %lld x %lld, splines of order %d",
+                                      static_cast<long long>(mesh.count[0]), static_cast<long long>(mesh.count[1]),
+                                      static_cast<long long>(mesh.count[2]), mesh.order)
+                       : core::format("%s%lld wave vectors", words.about ? "about " : "", static_cast<long long>(words.vectors));
+    std::string text = core::format("periodic box: alpha %.4g, %s up to %.4g, %s, accuracy %.2g", words.alpha,
+                                    words.cells ? "pairs and cells" : "pairs", words.cutoff, waves.c_str(), words.accuracy);
     if (settings.open_axis >= 0)
         return text +
                core::format("; a slab in a cell of %.4g along %c", words.edge, 'x' + settings.open_axis);

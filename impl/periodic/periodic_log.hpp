@@ -2,6 +2,7 @@
 // What the log says of a periodic box's sum, whoever computes it.
 #pragma once
 
+#include "periodic/mesh/mesh_choice.hpp"
 #include "settings/settings.hpp"
 
 #include <cstdint>
@@ -13,6 +14,7 @@ struct PeriodicWords {
     double alpha = 0, cutoff = 0; // of Ewald's splitting
     bool cells = false;           // beside pairs
     int64_t vectors = 0;          // of the half space
+    MeshChoice mesh;              // in place of these, if it has an order
     bool about = false;           // so many, more or less
     double accuracy = 0;
     double edge = 0;   // of the cell across a slab or a wire

@@ -53,43 +53,35 @@ void PeriodicSum::sum_structure(const backend::Executor& executor, const particl
     });
 }
 
-template <typename T>
-void PeriodicSum::add_field(const backend::Executor& executor, const particles::Problem& problem, const int32_t* origin,
-                            bool with_potential, core::Buffer<T>& scratch, core::Buffer<T>& weighted,
-                            particles::RawField& field) {
-    weighted.resize(wave_size * waves_.value_count());
-    // Potentials of about 1 / edge leave single precision in very small or large units: a power of two on the
-    // way.
-    const double scale = std::exp2(std::round(std::log2(std::cbrt(lattice_.volume())))), unscale = 1 / scale;
-    for (int64_t k = 0; k < structure_size * waves_.value_count(); ++k)
-        sums_[k] *= scale;
-    periodic::weigh_structure(waves_, sums_.data(), weighted.data());
-    for (int64_t k = 0; k < structure_size * waves_.value_count(); ++k)
-        sums_[k] *= unscale;
-    const int64_t room = periodic::wave_scratch(waves_), count = problem.target_count();
-    const double background = charge_ * waves_.background() / lattice_.volume();
+/// Potentials of about 1 / edge leave single precision in very small or large units: a power of two on the way.
+double PeriodicSum::smooth_scale() const {
+    return std::exp2(std::round(std::log2(std::cbrt(lattice_.volume()))));
+}
+
+template <class Sum>
+void PeriodicSum::add_smooth(const backend::Executor& executor, const particles::Problem& problem, const int32_t* origin,
+                             bool with_potential, double scale, particles::RawField& field, const Sum& sum_of) {
+    const double background = charge_ * waves_.background() / lattice_.volume(), unscale = 1 / scale;
     const geometry::Vec3 g[3] = {lattice_.reciprocal(1, 0, 0), lattice_.reciprocal(0, 1, 0),
                                  lattice_.reciprocal(0, 0, 1)};
-    scratch.resize(executor.threads * room);
     derivative_.resize(executor.threads * 7 * field_block);
     const bool points = problem.points;
-    executor.for_blocks(count, field_block, [&](int64_t begin, int64_t end, int thread) {
+    executor.for_blocks(problem.target_count(), field_block, [&](int64_t begin, int64_t end, int thread) {
         double* const sum =
             derivative_.data() + thread * 7 * field_block; // potential, by f1 f2 f3, then the places
         double* const place = sum + 4 * field_block;
         const int64_t n = end - begin;
         std::fill(sum, place, 0.0);
+        const auto item = [&](int64_t k) { return origin != nullptr ? origin[begin + k] : begin + k; };
         for (int64_t k = 0; k < n; ++k) {
-            const int64_t i = origin != nullptr ? origin[begin + k] : begin + k;
+            const int64_t i = item(k);
             const geometry::Vec3 f =
                 points ? lattice_.fractions(problem.point_x[i], problem.point_y[i], problem.point_z[i])
                        : geometry::Vec3{places_.f1[i], places_.f2[i], places_.f3[i]};
             for (int a = 0; a < 3; ++a)
                 place[a * field_block + k] = f[a];
         }
-        periodic::add_waves(waves_, weighted.data(), {place, place + field_block, place + 2 * field_block, n},
-                           scratch.data() + thread * room, with_potential ? sum : nullptr, sum + field_block,
-                           sum + 2 * field_block, sum + 3 * field_block);
+        sum_of(Fractions{place, place + field_block, place + 2 * field_block, n}, item, thread, sum);
         core::Buffer<double>* to[3] = {&field.ax, &field.ay, &field.az};
         for (int64_t k = 0; k < n; ++k) {
             for (int c = 0; c < 3; ++c)
@@ -102,23 +94,76 @@ void PeriodicSum::add_field(const backend::Executor& executor, const particles::
     });
 }
 
+template <typename T>
+void PeriodicSum::add_field(const backend::Executor& executor, const particles::Problem& problem, const int32_t* origin,
+                            bool with_potential, core::Buffer<T>& scratch, core::Buffer<T>& weighted,
+                            particles::RawField& field) {
+    weighted.resize(wave_size * waves_.value_count());
+    const double scale = smooth_scale(), unscale = 1 / scale;
+    for (int64_t k = 0; k < structure_size * waves_.value_count(); ++k)
+        sums_[k] *= scale;
+    periodic::weigh_structure(waves_, sums_.data(), weighted.data());
+    for (int64_t k = 0; k < structure_size * waves_.value_count(); ++k)
+        sums_[k] *= unscale;
+    const int64_t room = periodic::wave_scratch(waves_);
+    scratch.resize(executor.threads * room);
+    add_smooth(executor, problem, origin, with_potential, scale, field,
+               [&](const Fractions& places, const auto&, int thread, double* sum) {
+                   periodic::add_waves(waves_, weighted.data(), places, scratch.data() + thread * room,
+                                       with_potential ? sum : nullptr, sum + field_block, sum + 2 * field_block,
+                                       sum + 3 * field_block);
+               });
+}
+
+/// Collective. energy: of all ranks, or NULL.
+template <typename T>
+void PeriodicSum::add_mesh(const backend::Executor& executor, comm::Communicator& comm, const particles::Problem& problem,
+                           const int32_t* origin, bool with_potential, WaveMesh<T>& mesh, particles::RawField& field,
+                           WaveEnergy* energy) {
+    static_assert(WaveMesh<T>::most_read == field_block);
+    const double scale = smooth_scale();
+    comm.together([&] {
+        mesh.prepare(executor, waves_, split_.mesh, scale);
+        find_fractions(executor, problem.n, problem.x.data(), problem.y.data(), problem.z.data());
+        mesh.spread(executor, {places_.f1.data(), places_.f2.data(), places_.f3.data(), problem.n}, problem.charge.data());
+    });
+    mesh.sum_over(comm);
+    comm.together([&] {
+        mesh.convolve(executor, square_sum_, energy);
+        add_smooth(executor, problem, origin, with_potential, scale, field,
+                   [&](const Fractions& places, const auto& item, int, double* sum) {
+                       double charge[field_block];
+                       for (int64_t k = 0; !problem.points && k < places.count; ++k)
+                           charge[k] = problem.charge[item(k)];
+                       mesh.read(places, problem.points ? nullptr : charge, with_potential ? sum : nullptr,
+                                 sum + field_block, sum + 2 * field_block, sum + 3 * field_block);
+                   });
+    });
+}
+
 void PeriodicSum::add_waves(const backend::Executor& executor, comm::Communicator& comm,
                             const settings::Settings& settings, const particles::Problem& problem, const int32_t* origin,
                             bool with_potential, particles::RawField& field, double (&virial)[6]) {
     if (replicas_)
         return add_far_images(executor, comm, problem, origin, with_potential, field, virial);
     const bool full = settings.precision == settings::Precision::fp64;
-    const int64_t size = structure_size * waves_.value_count();
-    comm.together([&] {
-        full ? sum_structure(executor, problem, scratch_full_)
-             : sum_structure(executor, problem, scratch_single_);
-    });
-    comm.allreduce(sums_.data(), size, comm::Operation::sum);
-    comm.together([&] {
-        full ? add_field(executor, problem, origin, with_potential, scratch_full_, weighted_full_, field)
-             : add_field(executor, problem, origin, with_potential, scratch_single_, weighted_single_, field);
-    });
-    const WaveEnergy waves = periodic::wave_energy(waves_, sums_.data());
+    WaveEnergy waves;
+    if (split_.mesh.order > 0) {
+        WaveEnergy* const energy = problem.with_virial ? &waves : nullptr;
+        full ? add_mesh(executor, comm, problem, origin, with_potential, mesh_full_, field, energy)
+             : add_mesh(executor, comm, problem, origin, with_potential, mesh_single_, field, energy);
+    } else {
+        comm.together([&] {
+            full ? sum_structure(executor, problem, scratch_full_)
+                 : sum_structure(executor, problem, scratch_single_);
+        });
+        comm.allreduce(sums_.data(), structure_size * waves_.value_count(), comm::Operation::sum);
+        comm.together([&] {
+            full ? add_field(executor, problem, origin, with_potential, scratch_full_, weighted_full_, field)
+                 : add_field(executor, problem, origin, with_potential, scratch_single_, weighted_single_, field);
+        });
+        waves = periodic::wave_energy(waves_, sums_.data());
+    }
     const double background = 0.5 * charge_ * charge_ * waves_.background() / lattice_.volume();
     for (int c = 0; c < 6; ++c)
         virial[c] = waves.virial[c] - (c < 3 ? background : 0);

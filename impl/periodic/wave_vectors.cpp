@@ -29,12 +29,15 @@ const ExponentialNodes& exponential_nodes() {
     return only;
 }
 
-/// Of Plummer's softening: what the weight of k is multiplied by.
 double Waves::factor(double square) const {
     if (softening_ == 0)
         return 1;
     const double eta = softening_ * softening_ * alpha_ * alpha_;
     return plummer_wave(exponential_nodes(), eta, square / (4 * alpha_ * alpha_)).factor;
+}
+
+double Waves::weight(double square) const {
+    return 4 * pi / (lattice_.volume() * square) * std::exp(-square / (4 * alpha_ * alpha_)) * factor(square);
 }
 
 double Waves::slope(double square) const {
@@ -62,8 +65,7 @@ Waves::Waves(const geometry::Lattice& lattice, double alpha, double largest, dou
         const double square = 4 * pi * pi * (g.x * g.x + g.y * g.y + g.z * g.z);
         if (square == 0 || square > largest * largest)
             return 0.0;
-        return 2 * 4 * pi / (lattice.volume() * square) * std::exp(-square / (4 * alpha * alpha)) *
-               factor(square);
+        return 2 * this->weight(square);
     };
     const int depth = most_[2];
     for (int i = 0; i <= most_[0]; ++i)

@@ -281,6 +281,7 @@ void CheckRunner::load_reference(const CheckSettings& settings) {
         deck.set("method", "tree");
         deck.set("mac.theta", "0");
         deck.set("ewald.method", "split");
+        deck.set("ewald.waves", "sum");
         deck.set("order", "4");
         deck.set("ewald.accuracy", "1e-10");
     }
