@@ -89,11 +89,22 @@ void CpuEngine::finish_report(const CpuComputation& c) const {
 
 void CpuEngine::evaluate(CpuComputation& c) {
     const comm::Traffic before = c.comm.traffic();
-    Report& report = c.report;
-    report.forget_counts();
     all_particles_ = c.all.particles;
     c.comm.together([&] { field_.resize(problem_.target_count(), c.all.with_potential); });
-    begin_periodic(c);
+    int round = 0;
+    do
+        sum_field(c, round);
+    while (refine(c, round++));
+    if (c.settings.method == settings::Method::tree && c.all.particles > 0)
+        c.comm.together([&] { remember(c); });
+    if (!c.comm.alone())
+        measure_ranks(c.comm, c.settings, before, c.report);
+}
+
+/// All of the field, by c.settings.
+void CpuEngine::sum_field(CpuComputation& c, int round) {
+    c.report.forget_counts();
+    begin_periodic(c, round);
     c.order = problem_.points || problem_.all_targets ? FieldOrder::given : FieldOrder::listed;
     if (c.all.particles == 0) {
         for (core::Buffer<double>* values : {&field_.ax, &field_.ay, &field_.az, &field_.potential})
@@ -111,8 +122,6 @@ void CpuEngine::evaluate(CpuComputation& c) {
         finish_periodic(c);
     else if (c.all.with_sums)
         c.totals = sum_up(c.executor, c.comm, view(c), sums_);
-    if (!c.comm.alone())
-        measure_ranks(c.comm, c.settings, before, report);
 }
 
 const int32_t* CpuEngine::items(FieldOrder order) const {
@@ -140,7 +149,6 @@ void CpuEngine::evaluate_tree(CpuComputation& c) {
     else
         evaluate_global_tree(c, settings);
     tuning.after(c.report, settings.leaf, settings.group);
-    c.comm.together([&] { remember(c); });
 }
 
 void CpuEngine::evaluate_own_tree(CpuComputation& c, const settings::Settings& settings) {

@@ -19,6 +19,7 @@
 #include "particles/problem.hpp"
 
 #include <memory>
+#include <string>
 
 namespace graft::periodic {
 class PeriodicSum;
@@ -36,7 +37,7 @@ enum class FieldOrder { given, listed, tree };
 /// What the steps of one computation share.
 struct CpuComputation {
     const Environment& environment;
-    const settings::Settings& settings; // of this computation
+    settings::Settings settings; // of the sum that is taken: refine()
     const Request& request;
     const backend::Executor& executor;
     comm::Communicator& comm;
@@ -74,6 +75,7 @@ class CpuEngine {
     /// Where other ranks have GPUs.
     void compute_beside_gpus(CpuComputation& c, const Placement& placement);
     void evaluate(CpuComputation& c);
+    void sum_field(CpuComputation& c, int round);
     void evaluate_tree(CpuComputation& c);
     void evaluate_own_tree(CpuComputation& c, const settings::Settings& settings);
     void evaluate_global_tree(CpuComputation& c, const settings::Settings& settings);
@@ -85,7 +87,9 @@ class CpuEngine {
     void finish_report(const CpuComputation& c) const;
     // solver_periodic.cpp
     void wrap(const CpuComputation& c, core::Buffer<double>* const (&axes)[3]);
-    void begin_periodic(const CpuComputation& c);
+    void begin_periodic(const CpuComputation& c, int round);
+    bool refine(CpuComputation& c, int round);
+    void tell_of_small_fields(const CpuComputation& c, double size, bool again);
     void evaluate_periodic_reference(const CpuComputation& c);
     void finish_periodic(CpuComputation& c);
 
@@ -105,6 +109,7 @@ class CpuEngine {
     Ring ring_;
     std::unique_ptr<CpuRanks> ranks_; // beside ranks with GPUs
     std::shared_ptr<periodic::PeriodicSum> periodic_;
+    std::string said_of_again_, said_of_small_fields_;
     double magnitude_ = 0;      // sum of this rank's |charge|
     int64_t all_particles_ = 0; // of all ranks, in the last computation
 };

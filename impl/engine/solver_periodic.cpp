@@ -6,6 +6,7 @@
 #include "engine/report.hpp"
 #include "periodic/periodic.hpp"
 #include "reference/ewald_sum.hpp"
+#include "settings/choices.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -62,7 +63,7 @@ void CpuEngine::wrap(const CpuComputation& c, core::Buffer<double>* const (&axes
 }
 
 /// Collective. Splits the lattice sum; pairs are then summed with what it says.
-void CpuEngine::begin_periodic(const CpuComputation& c) {
+void CpuEngine::begin_periodic(const CpuComputation& c, int round) {
     problem_.periodic = spread_.periodic = nullptr;
     if (!c.settings.periodic || c.all.particles == 0)
         return;
@@ -70,9 +71,45 @@ void CpuEngine::begin_periodic(const CpuComputation& c) {
         if (!periodic_)
             periodic_ = std::make_shared<periodic::PeriodicSum>(memory_);
     });
-    periodic_->prepare(c.executor, c.comm, c.settings, problem_, c.all.particles, c.environment.log);
+    periodic_->prepare(c.executor, c.comm, c.settings, problem_, c.all.particles, c.environment.log,
+                       round);
     problem_.periodic = spread_.periodic = periodic_.get();
     problem_.with_virial = spread_.with_virial = c.all.with_virial;
+}
+
+/// Collective. Whether forces of a periodic box are so small that they must be summed again, by the settings that then stand
+/// in c: mac.accuracy asks for an error of theirs, and what it was taken of is the field of charges at random places.
+bool CpuEngine::refine(CpuComputation& c, int round) {
+    const double asked = c.environment.settings.accuracy;
+    if (problem_.periodic == nullptr || !periodic_->is_accurate_by(c.settings))
+        return false;
+    const double size = periodic_->size_of(c.comm, field_);
+    if (periodic_->serves(c.settings, asked, size))
+        return false;
+    const bool again = round + 1 < periodic::PeriodicSum::most_rounds && periodic_->may_be_finer(c.settings);
+    tell_of_small_fields(c, size, again);
+    if (!again)
+        return false;
+    problem_.last.resize(0); // the finer sum measures errors by itself
+    c.settings = settings::split_instead(c.settings, asked * size);
+    return true;
+}
+
+/// When that changes.
+void CpuEngine::tell_of_small_fields(const CpuComputation& c, double size, bool again) {
+    const core::LogLevel level = again ? core::LogLevel::info : core::LogLevel::warning;
+    if (c.comm.rank() != 0 || !c.environment.log.wants(level))
+        return;
+    std::string text = core::format("the forces of this periodic box cancel to about %.2g of those of charges at random places",
+                                    size);
+    text += again ? ", and are summed again, split, with cells and waves that are as much more exact"
+                  : core::format(", and may be wrong by %.2g of themselves where mac.accuracy asks for %.2g. Leave ewald.method, "
+                                 "precision and ewald.accuracy to Graft, or set split, fp64 and a smaller ewald.accuracy",
+                                 periodic_->error_of(c.settings) / size, c.environment.settings.accuracy);
+    std::string& said = again ? said_of_again_ : said_of_small_fields_;
+    if (text != said)
+        c.environment.log.write(level, text);
+    said = std::move(text);
 }
 
 namespace {

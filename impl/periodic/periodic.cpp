@@ -143,7 +143,8 @@ PeriodicSum::Totals PeriodicSum::find_totals(comm::Communicator& comm, const set
 
 void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator& comm,
                           const settings::Settings& settings, const particles::Problem& problem, int64_t all_particles,
-                          const core::Log& log) {
+                          const core::Log& log, int round) {
+    round_ = static_cast<size_t>(round);
     const Totals totals = find_totals(comm, settings, problem);
     lattice_ = lattice_of(settings);
     replicas_ = has_replicas(settings) && suits_replicas(comm, settings, problem, all_particles);
@@ -160,7 +161,7 @@ void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator&
 }
 
 settings::Settings PeriodicSum::taken(const settings::Settings& settings) const {
-    return has_replicas(settings) && !replicas_ ? settings::split_instead(settings) : settings;
+    return has_replicas(settings) && !replicas_ ? settings::split_instead(settings, settings.accuracy) : settings;
 }
 
 /// Collective.
@@ -266,9 +267,9 @@ void PeriodicSum::say(const settings::Settings& settings, const particles::Probl
     words.net = std::abs(charge_) > 1e-9 * std::sqrt(totals.square);
     words.charge = charge_ / problem.charge_scale;
     const std::string text = periodic_words(settings, words);
-    if (text != said_)
+    if (text != said_[round_])
         log.write(core::LogLevel::info, text);
-    said_ = text;
+    said_[round_] = text;
 }
 
 settings::Settings PeriodicSum::tree_settings(const settings::Settings& settings) const {

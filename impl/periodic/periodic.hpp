@@ -41,6 +41,7 @@
 #include "periodic/wire_images.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -86,9 +87,11 @@ class PeriodicSum {
                                  int64_t particles, double square_sum, double longest);
 
     /// Collective. Splits the sum for all ranks' particles; charges are scaled already. Says in the log what
-    /// it chose, when that changes. Throws Error(memory, communication) on all ranks.
+    /// it chose, when that changes from one computation's round to the next one's. Throws Error(memory, communication)
+    /// on all ranks.
     void prepare(const backend::Executor& executor, comm::Communicator& comm, const settings::Settings& settings,
-                 const particles::Problem& problem, int64_t all_particles, const core::Log& log);
+                 const particles::Problem& problem, int64_t all_particles, const core::Log& log, int round);
+    static constexpr int most_rounds = 3; // of one computation: small_fields.cpp
 
     /// Whether pairs and cells keep only what the splitting leaves of them.
     bool screened() const { return !replicas_; }
@@ -114,6 +117,18 @@ class PeriodicSum {
     /// Size of the field at which the error MAC measures errors, for `count` targets in a box with this
     /// longest edge: that of neighbours in the whole box, or closer ones here.
     double typical_field(int64_t count, double edge) const;
+
+    /// What the sum that these settings were prepared for may make a force wrong by, over the typical field.
+    double error_of(const settings::Settings& settings) const;
+    /// Collective. How small the field of all ranks' targets is beside that of charges at random places, where 1 is
+    /// returned: small_fields.cpp.
+    double size_of(comm::Communicator& comm, const particles::RawField& field) const;
+    /// Whether forces of this size are as exact as mac.accuracy asks, from a sum that was taken with `settings`.
+    bool serves(const settings::Settings& settings, double accuracy, double size) const;
+    /// Whether a smaller mac.accuracy changes the sum.
+    bool may_be_finer(const settings::Settings& settings) const;
+    /// Whether it is a sum that mac.accuracy steers.
+    bool is_accurate_by(const settings::Settings& settings) const;
 
     /// Whether (nearly) all charges are of one sign.
     bool one_sign() const { return one_sign_; }
@@ -224,7 +239,8 @@ class PeriodicSum {
     core::Buffer<double> derivative_; // of the potential by the fractions, per thread
     core::Buffer<float> scratch_single_, weighted_single_;
     core::Buffer<double> scratch_full_, weighted_full_;
-    std::string said_;
+    size_t round_ = 0;
+    std::array<std::string, most_rounds> said_;
 };
 
 } // namespace graft::periodic

@@ -97,6 +97,7 @@ Precision precision_of(const Settings& s) {
 Settings with_choices(const Settings& asked, bool on_gpus, const Call& call) {
     Settings s = asked;
     s.order_left = s.order < 0;
+    s.precision_left = s.precision == Precision::auto_;
     s.replicas = s.lattice_sum == LatticeSum::replicas ||
                  (may_have_replicas(s, on_gpus) && call.forces_alone && call.particles >= least_for_replicas);
     s.precision = precision_of(asked);
@@ -104,10 +105,13 @@ Settings with_choices(const Settings& asked, bool on_gpus, const Call& call) {
     return s;
 }
 
-Settings split_instead(const Settings& chosen) {
+Settings split_instead(const Settings& chosen, double accuracy) {
     Settings s = chosen;
     s.replicas = false;
+    s.accuracy = accuracy;
     s.order = s.order_left ? -1 : s.order;
+    s.precision = s.precision_left ? Precision::auto_ : s.precision;
+    s.precision = precision_of(s);
     choose_rest(s, false);
     return s;
 }

@@ -29,7 +29,8 @@ Precision precision_of(const Settings& asked);
 /// on_gpus: some rank computes on a GPU, which has orders to 4 and takes sizes of its own.
 Settings with_choices(const Settings& asked, bool on_gpus, const Call& call = {});
 
-/// The same settings where the particles say that Graft's own choice of replicas does not suit them.
-Settings split_instead(const Settings& chosen);
+/// The same settings for a box that is split, with this mac.accuracy: where the particles say that Graft's own choice of
+/// replicas does not suit them, or their forces that cells must be more exact than was asked.
+Settings split_instead(const Settings& chosen, double accuracy);
 
 } // namespace graft::settings

@@ -37,7 +37,7 @@ struct Settings {
     int order = 2;                          // -1
     int leaf = 64, group = 128;             // 0; N_leaf and N_group
     bool replicas = false;                  // by lattice_sum
-    bool order_left = false;                // order was left to Graft
+    bool order_left = false, precision_left = false; // to Graft
     Walk walk = Walk::group;
     bool has_box = false;
     double box_lower[3] = {0, 0, 0};

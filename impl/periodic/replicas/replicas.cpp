@@ -95,10 +95,10 @@ void PeriodicSum::prepare_replicas(const backend::Executor& executor, comm::Comm
     const std::string text =
         core::format("periodic box: %lld images by the tree, the others by moments of order %d",
                      static_cast<long long>(far_.near().shifts.size()), far_.order());
-    if (comm.rank() == 0 && log.wants(core::LogLevel::info) && text != said_)
+    if (comm.rank() == 0 && log.wants(core::LogLevel::info) && text != said_[round_])
         log.write(core::LogLevel::info,
                   text + core::format("; %.1g of the typical force is left out", part()));
-    said_ = text;
+    said_[round_] = text;
 }
 
 /// Collective.

@@ -104,7 +104,7 @@ struct Results {
     std::vector<Report> reports;       // per rank
     std::vector<double> work;          // in the order of the cloud
     std::vector<double> energies;      // per rank
-    std::vector<std::string> warnings; // of all ranks
+    std::vector<std::string> warnings; // of all ranks; and what else is said to Choice::log
 };
 
 struct Choice {
@@ -116,6 +116,7 @@ struct Choice {
     int threads = 1;
     bool virial = true; // wanted, too
     bool potential = true; // and the energy
+    core::LogLevel log = core::LogLevel::warning;
     int calls = 1;      // computations by the same solvers; the results are the last one's
     std::vector<settings::Backend> backends; // of the ranks; empty: the settings'
 };
@@ -159,7 +160,7 @@ inline Results compute_over(int ranks, const Cloud& cloud, const Owners& owners,
         solver.change_settings().threads = choice.threads;
         if (!choice.backends.empty())
             solver.change_settings().backend = choice.backends[static_cast<size_t>(comm.rank())];
-        solver.log().level = core::LogLevel::warning;
+        solver.log().level = choice.log;
         solver.log().user = &results;
         solver.log().callback = [](void* user, int32_t, const char* text) {
             static std::mutex mutex;

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Periodic boxes whose particles stand on a grid that is a little perturbed, as simulations begin: forces nearly cancel, and
+// are as exact as mac.accuracy asks all the same.
+#include "periodic_scene.hpp"
+
+namespace graft::engine::testing {
+namespace {
+
+const PeriodicBox straight{{1, 1, 1}};
+
+Cloud lattice(int edge, double jitter, bool salt = false) {
+    Cloud cloud;
+    std::mt19937_64 random(3);
+    std::normal_distribution<double> normal(0, jitter);
+    const auto at = [&](int k) { return (k + 0.5 + normal(random)) / edge; };
+    for (int i = 0; i < edge * edge * edge; ++i) {
+        const int x = i % edge, y = i / edge % edge, z = i / (edge * edge);
+        add(cloud, at(x), at(y), at(z), salt && (x + y + z) % 2 != 0 ? -1 : 1);
+    }
+    return cloud;
+}
+
+/// As a deck without more in it.
+settings::Settings left_to_graft(double accuracy, settings::LatticeSum sum = settings::LatticeSum::split) {
+    settings::Settings s = periodic_settings(straight, settings::Method::tree, settings::Precision::auto_);
+    s.theta = 1, s.accuracy = accuracy, s.order = -1, s.tuned = false, s.lattice_sum = sum;
+    return s;
+}
+
+Choice forces_alone(int64_t step, const Cloud& cloud) {
+    Choice choice = every(step, cloud);
+    choice.potential = false;
+    return choice;
+}
+
+Results all_pairs(const Cloud& cloud, const Choice& choice) {
+    settings::Settings s = periodic_settings(straight, settings::Method::tree);
+    s.ewald_accuracy = 1e-9;
+    return compute_periodic(cloud, s, choice);
+}
+
+/// That 99 in 100 forces do not exceed.
+double relative_error(const Results& r, const Results& expected) {
+    std::vector<double> errors;
+    for (size_t i = 0; i < expected.ax.size(); ++i)
+        if (const double size = size_of(expected, i); size > 0)
+            errors.push_back(std::hypot(r.ax[i] - expected.ax[i], r.ay[i] - expected.ay[i], r.az[i] - expected.az[i]) / size);
+    std::sort(errors.begin(), errors.end());
+    return errors[errors.size() * 99 / 100];
+}
+
+TEST(PeriodicLattice, ForcesAreAsExactAsAsked) {
+    for (const double jitter : {1e-3, 1e-2, 0.1}) {
+        const Cloud cloud = lattice(37, jitter);
+        const Choice forces = forces_alone(50, cloud);
+        const Results expected = all_pairs(cloud, forces);
+        for (const double accuracy : {2.7e-3, 1e-4})
+            EXPECT_LT(relative_error(compute_periodic(cloud, left_to_graft(accuracy), forces), expected), 1.5 * accuracy)
+                << jitter << " " << accuracy;
+    }
+}
+
+TEST(PeriodicLattice, OverRanksAndScopes) {
+    const Cloud cloud = lattice(37, 1e-3);
+    const Choice forces = forces_alone(50, cloud);
+    const Results expected = all_pairs(cloud, forces);
+    for (const settings::TreeScope scope : {settings::TreeScope::local, settings::TreeScope::global}) {
+        settings::Settings s = left_to_graft(2.7e-3);
+        s.tree_scope = scope;
+        const Results r = compute_over(3, cloud, bisection(cloud, 3), s, forces);
+        EXPECT_LT(relative_error(r, expected), 1.5 * 2.7e-3) << static_cast<int>(scope);
+        EXPECT_EQ(r.reports[1].order, r.reports[0].order) << "one decision";
+    }
+}
+
+TEST(PeriodicLattice, SecondCallHasTheSameBits) {
+    const Cloud cloud = lattice(37, 1e-2);
+    Choice forces = forces_alone(50, cloud);
+    const Results one = compute_periodic(cloud, left_to_graft(2.7e-3), forces);
+    forces.calls = 2;
+    EXPECT_EQ(compute_periodic(cloud, left_to_graft(2.7e-3), forces).ax, one.ax);
+}
+
+TEST(PeriodicLattice, ReplicasThatWereGraftsOwnChoiceAreSummedAgain) { // a sample of such a lattice looks like a clump
+    const Cloud cloud = lattice(64, 1e-2);
+    Choice forces = forces_alone(500, cloud);
+    const Results expected = all_pairs(cloud, forces);
+    const Results r = compute_periodic(cloud, left_to_graft(1e-3, settings::LatticeSum::auto_), forces);
+    EXPECT_LT(relative_error(r, expected), 1.5e-3);
+}
+
+TEST(PeriodicLattice, AWarningWhereTheyCannotBe) {
+    const Cloud cloud = lattice(37, 1e-3);
+    Choice forces = forces_alone(50, cloud);
+    settings::Settings s = left_to_graft(1e-4);
+    EXPECT_TRUE(compute_periodic(cloud, s, forces).warnings.empty());
+    s.precision = settings::Precision::mixed;
+    forces.calls = 2;
+    const std::vector<std::string> said = compute_periodic(cloud, s, forces).warnings;
+    ASSERT_EQ(said.size(), 1);
+    EXPECT_NE(said[0].find("may be wrong by"), std::string::npos) << said[0];
+}
+
+/// How often a box is split: once a sum.
+int64_t sums(const Cloud& cloud, int ranks) {
+    Choice forces = forces_alone(7, cloud);
+    forces.log = core::LogLevel::info;
+    const Results r = compute_over(ranks, cloud, bisection(cloud, ranks), left_to_graft(2.7e-3), forces);
+    return std::ranges::count_if(r.warnings, [](const std::string& text) { return text.starts_with("periodic box: alpha"); });
+}
+
+TEST(PeriodicLattice, OtherBoxesAreSummedOnce) { // and so have the bits they had
+    for (const int ranks : {1, 3}) {
+        EXPECT_EQ(sums(random_charges(straight, 50000, true), ranks), 1) << "a salt";
+        EXPECT_EQ(sums(random_charges(straight, 50000, false), ranks), 1);
+        Cloud clump = random_charges(straight, 20000, false);
+        for (size_t i = 0; i < clump.x.size(); i += 2)
+            clump.x[i] = 0.3 + 0.02 * clump.x[i], clump.y[i] = 0.98 + 0.03 * clump.y[i];
+        EXPECT_EQ(sums(clump, ranks), 1);
+        EXPECT_GT(sums(lattice(37, 0.01), ranks), 1);
+    }
+}
+
+} // namespace
+} // namespace graft::engine::testing
