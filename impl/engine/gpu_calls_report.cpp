@@ -21,6 +21,7 @@ std::string words_of(const settings::Settings& settings, const DeviceReport::Per
     words.edge = sum.edge;
     words.vectors = std::llround(sum.volume * std::pow(sum.largest_wave, 3) / (12 * pi * pi));
     words.about = true;
+    words.mesh = {static_cast<int>(sum.mesh[0]), {sum.mesh[1], sum.mesh[2], sum.mesh[3]}};
     words.accuracy = periodic::PeriodicSum::accuracy_of(settings);
     words.net = std::abs(sum.net) > sum.smallest;
     words.charge = sum.net;

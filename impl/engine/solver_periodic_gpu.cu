@@ -2,6 +2,7 @@
 // See solver_periodic_gpu.cuh.
 #include "engine/solver_periodic_gpu.cuh"
 
+#include "periodic/mesh/wave_mesh_gpu.cuh"
 #include "periodic/periodic.hpp"
 
 #include <algorithm>
@@ -14,6 +15,20 @@ namespace {
 /// A pair in units of a particle and a wave vector, on an H200 (docs/lab/gpu/periodic.md).
 double pair_cost(settings::Precision precision) {
     return precision == settings::Precision::fp64 ? 8 : 4;
+}
+
+/// What a mesh may be used for: not over ranks, whose structure factors are added up, nor for some targets alone, whose charges
+/// are not at hand.
+periodic::MeshModel mesh_model(const DeviceJob& job) {
+    const settings::Settings& s = job.settings;
+    constexpr int64_t least_for_mesh = 30000; // below, launches take longer than what they save
+    periodic::MeshModel mesh{!job.sums_exactly && (job.n >= least_for_mesh || s.wave_sum == settings::WaveSum::mesh) && s.wave_sum != settings::WaveSum::sum && !job.over_ranks &&
+                                 !job.some() && s.softening != settings::Softening::plummer,
+                             false, periodic::most_mesh_points};
+    mesh.only = mesh.allowed && s.wave_sum == settings::WaveSum::mesh;
+    mesh.particle[0] = 500, mesh.particle[1] = 750, mesh.particle[2] = 1500;
+    mesh.point = 60;
+    return mesh;
 }
 
 /// In steps of a twelfth, so that lengths that change a little keep their splitting.
@@ -76,6 +91,9 @@ void LatticeStep::plan(Computation& c) {
                             s.ewald_alpha,
                             static_cast<double>(s.precision),
                             static_cast<double>(s.method),
+                            static_cast<double>(s.wave_sum),
+                            static_cast<double>(job.some()),
+                            static_cast<double>(job.sums_exactly),
                             s.theta,
                             static_cast<double>(s.mac),
                             s.accuracy,
@@ -89,10 +107,17 @@ void LatticeStep::plan(Computation& c) {
         periodic::PeriodicSum::problem_of(s, plan.box, particles, static_cast<double>(particles), longest);
     p.pair_cost = pair_cost(s.precision);
     p.group = static_cast<double>(periodic::DevicePeriodic::block_targets), p.leaf = 0; // sources one by one
+    p.mesh = mesh_model(job);
     const periodic::EwaldSplit split = periodic::split_ewald(p);
+    if (plan.measured)
+        periodic::PeriodicSum::check_mesh(s, split,
+                                          p.mesh.allowed ? nullptr
+                                                         : "with method direct, and on GPUs over ranks, for some of the particles "
+                                                           "alone and with Plummer's softening");
     if (plan.measured)
         periodic::PeriodicSum::check_size(s, plan.box, split, longest);
     plan.alpha = split.alpha, plan.cutoff = split.cutoff, plan.largest_wave = split.largest_wave;
+    plan.mesh = split.mesh, plan.in_double = s.precision == settings::Precision::fp64;
     key_.clear(); // until it is there
     sum.set(c.queue, plan);
     key_ = std::move(key);
@@ -144,6 +169,8 @@ void LatticeStep::report(const Computation& c, DeviceReport::Periodic& report) c
     const periodic::DeviceLattice& plan = sum.lattice();
     const particles::DeviceImportState& import = c.host_outcome.data()->import;
     report.alpha = plan.alpha, report.cutoff = plan.cutoff, report.largest_wave = plan.largest_wave;
+    report.mesh[0] = plan.mesh.order;
+    std::copy_n(plan.mesh.count, 3, report.mesh + 1);
     report.volume = plan.box.volume();
     report.edge = plan.open_axis >= 0 ? plan.box.edge[plan.open_axis] : 0;
     const bool over_ranks = c.job.over_ranks;

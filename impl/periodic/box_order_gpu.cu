@@ -80,6 +80,24 @@ struct Ordered {
     double *x, *y, *z, *charge, *softening;
 };
 
+/// The box around those of a warp's lanes.
+__device__ SourceChunk unite(const geometry::Lattice& box, double (&lower)[3], double (&upper)[3]) {
+    for (int step = 16; step > 0; step /= 2)
+        for (int a = 0; a < 3; ++a) {
+            lower[a] = fmin(lower[a], __shfl_xor_sync(~0u, lower[a], step));
+            upper[a] = fmax(upper[a], __shfl_xor_sync(~0u, upper[a], step));
+        }
+    SourceChunk chunk;
+    for (int a = 0; a < 3; ++a)
+        chunk.centre[a] = 0.5 * lower[a] + 0.5 * upper[a], chunk.half[a] = 0.5 * (upper[a] - lower[a]);
+    for (int a = 0; a < 3; ++a) {
+        const geometry::Vec3 g = box.reciprocal(a == 0, a == 1, a == 2);
+        chunk.extent[a] =
+            (1 + 1e-9) * (fabs(g.x) * chunk.half[0] + fabs(g.y) * chunk.half[1] + fabs(g.z) * chunk.half[2]);
+    }
+    return chunk;
+}
+
 /// Entry k of the order; a warp has a chunk.
 __global__ void gather_chunks(const forces::DeviceSources from, const int32_t* order, const geometry::Lattice box,
                               const Ordered to, SourceChunk* chunks) {
@@ -97,22 +115,25 @@ __global__ void gather_chunks(const forces::DeviceSources from, const int32_t* o
     }
     if (chunks == nullptr)
         return;
-    for (int step = 16; step > 0; step /= 2)
-        for (int a = 0; a < 3; ++a) {
-            lower[a] = fmin(lower[a], __shfl_xor_sync(~0u, lower[a], step));
-            upper[a] = fmax(upper[a], __shfl_xor_sync(~0u, upper[a], step));
-        }
-    if (threadIdx.x % chunk_sources != 0)
+    const SourceChunk chunk = unite(box, lower, upper);
+    if (threadIdx.x % chunk_sources == 0)
+        chunks[k / chunk_sources] = chunk;
+}
+
+/// A warp for 32 chunks.
+__global__ void unite_chunks(const SourceChunk* chunks, int64_t count, const geometry::Lattice box, SourceChunk* supers) {
+    const int64_t k = blockIdx.x * int64_t{threads} + threadIdx.x;
+    if (k / 32 * 32 >= count)
         return;
-    SourceChunk chunk;
-    for (int a = 0; a < 3; ++a)
-        chunk.centre[a] = 0.5 * lower[a] + 0.5 * upper[a], chunk.half[a] = 0.5 * (upper[a] - lower[a]);
+    const SourceChunk& own = chunks[min(k, count - 1)];
+    double lower[3], upper[3];
     for (int a = 0; a < 3; ++a) {
-        const geometry::Vec3 g = box.reciprocal(a == 0, a == 1, a == 2);
-        chunk.extent[a] =
-            (1 + 1e-9) * (fabs(g.x) * chunk.half[0] + fabs(g.y) * chunk.half[1] + fabs(g.z) * chunk.half[2]);
+        const double margin = 1e-15 * (fabs(own.centre[a]) + own.half[a]); // centre and half were rounded
+        lower[a] = own.centre[a] - own.half[a] - margin, upper[a] = own.centre[a] + own.half[a] + margin;
     }
-    chunks[k / chunk_sources] = chunk;
+    const SourceChunk super = unite(box, lower, upper);
+    if (threadIdx.x % 32 == 0)
+        supers[k / 32] = super;
 }
 
 __global__ void wrap(const geometry::Lattice box, int open_axis, int64_t n, double* x, double* y, double* z) {
@@ -130,7 +151,7 @@ PeriodicOrder::PeriodicOrder(backend::DeviceMemory& memory)
       charge_(memory, "sorted charges"), softening_(memory, "sorted softening") {}
 
 forces::DeviceSources PeriodicOrder::sort(backend::Queue& queue, const geometry::Lattice& box,
-                                  const forces::DeviceSources& from, SourceChunk* chunks) {
+                                  const forces::DeviceSources& from, SourceChunk* chunks, SourceChunk* supers) {
     const int64_t n = from.n;
     keys_.resize(n), sorted_.resize(n), index_.resize(n), order_.resize(n);
     x_.resize(n), y_.resize(n), z_.resize(n);
@@ -148,6 +169,12 @@ forces::DeviceSources PeriodicOrder::sort(backend::Queue& queue, const geometry:
         from, order_.data(), box, {x_.data(), y_.data(), z_.data(), charge, softening}, chunks);
     GRAFT_CUDA_LAUNCHED("chunks of sources");
     queue.launches += 2;
+    if (supers != nullptr) {
+        const int64_t count = (n + chunk_sources - 1) / chunk_sources;
+        unite_chunks<<<backend::blocks_for(count, threads), threads, 0, queue.stream()>>>(chunks, count, box, supers);
+        GRAFT_CUDA_LAUNCHED("chunks of chunks");
+        ++queue.launches;
+    }
     return {x_.data(), y_.data(), z_.data(), charge, softening, n};
 }
 

@@ -14,9 +14,9 @@ class PeriodicOrder {
   public:
     explicit PeriodicOrder(backend::DeviceMemory& memory);
     /// Enqueued: copies of the arrays in order (a null softening or charge stays null), and the boxes of
-    /// chunks of 32 (null: none).
+    /// chunks of 32 (null: none), and of 32 of these (null: none).
     forces::DeviceSources sort(backend::Queue& queue, const geometry::Lattice& box, const forces::DeviceSources& from,
-                       SourceChunk* chunks);
+                       SourceChunk* chunks, SourceChunk* supers);
     /// Where each stood before.
     const int32_t* order() const { return order_.data(); }
 

@@ -127,7 +127,8 @@ double mesh_work(const EwaldInput& p, double error, EwaldSplit& split) {
     for (int k = 0; k < 3; ++k) {
         const MeshChoice mesh = choose_mesh(p.lattice, split.alpha, 4 + 2 * k, error / size);
         const double work = p.mesh.particle[k] + p.mesh.point * static_cast<double>(mesh.points()) / n;
-        if (mesh.order == 0 || (least >= 0 && work >= least))
+        const int64_t edge = std::max({mesh.count[0], mesh.count[1], mesh.count[2]});
+        if (mesh.order == 0 || edge > p.mesh.most_points || (least >= 0 && work >= least))
             continue;
         least = work;
         split.mesh = mesh;

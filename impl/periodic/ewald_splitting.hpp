@@ -45,6 +45,7 @@ struct CellModel {
 /// What a mesh in place of the sum over wave vectors may be used for, and costs.
 struct MeshModel {
     bool allowed = false, only = false; // only: whatever it costs
+    int64_t most_points = 1 << 20;      // along an edge
     double particle[3] = {300, 450, 620}; // of splines of order 4, 6, 8, in units of a particle and a wave vector
     double point = 18;                    // of the mesh
     bool operator==(const MeshModel&) const = default;

@@ -15,10 +15,7 @@ inline const char* why_no_gpu_lattice(const settings::Settings& s) {
     const bool replicas = s.lattice_sum == settings::LatticeSum::replicas && s.method != settings::Method::reference;
     if (!s.periodic)
         return nullptr;
-    return s.wire_axis >= 0                            ? "a wire"
-           : replicas                                  ? "ewald.method replicas"
-           : s.wave_sum == settings::WaveSum::mesh ? "ewald.waves mesh"
-                                                       : nullptr;
+    return s.wire_axis >= 0 ? "a wire" : replicas ? "ewald.method replicas" : nullptr;
 }
 
 } // namespace graft::periodic

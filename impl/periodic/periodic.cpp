@@ -200,7 +200,7 @@ void PeriodicSum::prepare_split(comm::Communicator& comm, const settings::Settin
             return;
         split_problem_.reset(); // until all is there: memory may be refused
         split_ = split_ewald(p);
-        check_mesh(settings, split_);
+        check_mesh(settings, split_, p.mesh.allowed ? nullptr : "with methods direct and reference, which sum exactly");
         typical_field_ = periodic::typical_field(p);
         check_size(settings, lattice_, split_, totals.longest);
         if (screen_.alpha_cutoff() != split_.alpha * split_.cutoff)
@@ -212,16 +212,14 @@ void PeriodicSum::prepare_split(comm::Communicator& comm, const settings::Settin
         say(settings, problem, totals, log);
 }
 
-/// Throws Error(unsupported) where a mesh is asked for and not had.
-void PeriodicSum::check_mesh(const settings::Settings& settings, const EwaldSplit& split) {
+void PeriodicSum::check_mesh(const settings::Settings& settings, const EwaldSplit& split, const char* where_not) {
     if (settings.wave_sum != settings::WaveSum::mesh || split.mesh.order > 0)
         return;
-    if (settings.method != settings::Method::tree)
-        core::fail(core::Status::unsupported, "ewald.waves mesh, but methods direct and reference sum exactly; expected method tree, or "
-                                              "ewald.waves auto or sum");
+    if (where_not != nullptr)
+        core::fail(core::Status::unsupported, "ewald.waves mesh: there is none %s; expected ewald.waves auto or sum", where_not);
     core::fail(core::Status::unsupported,
-               "ewald.waves mesh, but no mesh of at most 2^30 points is as exact as %.2g in this box; expected a larger "
-               "ewald.accuracy (0 takes what precision and mac.accuracy need), or ewald.waves auto or sum",
+               "ewald.waves mesh, but no mesh is as exact as %.2g in this box; expected a larger ewald.accuracy (0 takes what "
+               "precision and mac.accuracy need), or ewald.waves auto or sum",
                accuracy_of(settings));
 }
 

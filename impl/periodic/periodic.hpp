@@ -74,7 +74,8 @@ class PeriodicSum {
     /// (`longest`) would be a sum without end: throws Error(argument).
     static void check_size(const settings::Settings& settings, const geometry::Lattice& lattice,
                            const EwaldSplit& split, double longest);
-    static void check_mesh(const settings::Settings& settings, const EwaldSplit& split);
+    /// Throws Error(unsupported) where a mesh is asked for and not had; where_not: not NULL, it was not allowed there.
+    static void check_mesh(const settings::Settings& settings, const EwaldSplit& split, const char* where_not);
     /// That of the sum: a slab has a vacuum that separates its images.
     const geometry::Lattice& lattice() const { return lattice_; }
 

@@ -3,6 +3,7 @@
 #include "periodic/box_order_gpu.cuh"
 
 #include "backend/side_stream_gpu.cuh"
+#include "periodic/mesh/wave_mesh_gpu.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -14,23 +15,24 @@ namespace graft::periodic {
 struct DevicePeriodic::Work {
     explicit Work(backend::DeviceMemory& memory)
         : tiles(memory, "tiles of waves"), sent(memory, "tiles of waves"), sources(memory), targets(memory),
-          chunks(memory, "chunks of sources"), partial(memory, "periodic box: partial sums"),
+          chunks(memory, "chunks of sources"), supers(memory, "chunks of sources"), partial(memory, "periodic box: partial sums"),
           pair_virial(memory, "periodic box: virials"), structure(memory, "structure factors"),
           weighted(memory, "waves"), rows(memory, "rows of waves"), tile_virial(memory, "virials of waves"),
           charge(memory, "net charge"), field(memory, "field of waves"), table(memory, "table of waves"),
           background(memory, "background"), measures(memory, "measures of a periodic box"), close(memory),
-          side(memory) {}
+          mesh(memory), side(memory) {}
     backend::DeviceBuffer<WaveTile> tiles;
     backend::PinnedBuffer<WaveTile> sent;
     PeriodicOrder sources, targets;
     bool all = true; // the targets' order is the sources'
-    backend::DeviceBuffer<SourceChunk> chunks;
+    backend::DeviceBuffer<SourceChunk> chunks, supers;
     backend::DeviceBuffer<double> partial, pair_virial, structure, weighted;
     backend::DeviceBuffer<uint32_t> rows;
     backend::DeviceBuffer<double> tile_virial, charge, field;
     backend::DeviceBuffer<WaveEntry> table;
     backend::DeviceBuffer<double> background, measures;
     forces::DeviceCloseCells close;
+    DeviceWaveMesh mesh;
     int64_t pair_parts = 0;   // of pair_virial
     backend::SideStream side; // waves beside pairs
 };
@@ -246,27 +248,30 @@ void DevicePeriodic::set(backend::Queue& queue, const DeviceLattice& lattice) {
     if (screen_.alpha_cutoff() != lattice.alpha * lattice.cutoff)
         screen_ = forces::Screen(lattice.alpha * lattice.cutoff);
     const bool same = !tiles_.empty() && lattice == lattice_;
-    const bool same_tiles =
-        !tiles_.empty() && lattice.box == lattice_.box && lattice.largest_wave == lattice_.largest_wave;
+    const double largest = lattice.mesh.order > 0 ? 0 : lattice.largest_wave; // the first tile is always there
+    const bool same_tiles = !tiles_.empty() && lattice.box == lattice_.box && largest == largest_of_tiles_;
     lattice_ = lattice;
     if (same)
         return;
     if (!same_tiles)
-        set_tiles(queue);
+        set_tiles(queue, largest);
     make_table(queue, nullptr);
+    if (lattice.mesh.order > 0)
+        work_->mesh.set(queue, lattice.box, lattice.alpha, lattice.mesh, lattice.in_double);
 }
 
 /// Of softening lengths per particle, whose mean square only the device knows, or of a plan.
 void DevicePeriodic::make_table(backend::Queue& queue, const PeriodicFacts* facts) {
     Work& w = *work_;
-    make_wave_table(queue, {lattice_.box, lattice_.alpha, lattice_.largest_wave,
+    make_wave_table(queue, {lattice_.box, lattice_.alpha, largest_of_tiles_,
                             lattice_.softening * lattice_.softening, facts, w.tiles.data(), tile_count(),
                             w.table.data(), w.background.data()});
 }
 
-void DevicePeriodic::set_tiles(backend::Queue& queue) {
+void DevicePeriodic::set_tiles(backend::Queue& queue, double largest) {
     tiles_.clear(); // until they are on their way: memory may be refused
-    std::vector<WaveTile> tiles = wave_tiles(lattice_.box, lattice_.largest_wave);
+    std::vector<WaveTile> tiles = wave_tiles(lattice_.box, largest);
+    largest_of_tiles_ = largest;
     Work& w = *work_;
     const auto count = static_cast<int64_t>(tiles.size());
     w.tiles.resize(count), w.sent.resize(count);
@@ -281,6 +286,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
                               forces::DeviceField& field) {
     const bool in_double = how.precision == forces::DevicePrecision::fp64;
     const int64_t n = given.target_count(), tiles = tile_count();
+    const bool on_mesh = lattice_.mesh.order > 0;
     Work& w = *work_;
     PeriodicTask task = given;
     w.all = task.all;
@@ -292,12 +298,14 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
     if (forces::pair_kind(how.pairs) == forces::DevicePair::plummer)
         make_table(queue, task.facts);
     w.chunks.resize(divided(task.sources.n, chunk_sources));
+    const int64_t supers = w.chunks.size() < least_for_super_chunks ? 0 : divided(w.chunks.size(), 32);
+    w.supers.resize(supers);
     if (task.sources.n > 0)
-        task.sources = w.sources.sort(queue, lattice_.box, given.sources, w.chunks.data());
+        task.sources = w.sources.sort(queue, lattice_.box, given.sources, w.chunks.data(), supers > 0 ? w.supers.data() : nullptr);
     if (task.all)
         task.targets = task.sources;
     else if (n > 0)
-        task.targets = w.targets.sort(queue, lattice_.box, given.targets, nullptr);
+        task.targets = w.targets.sort(queue, lattice_.box, given.targets, nullptr, nullptr);
     if (!in_double && n > 0 && task.sources.n > 0)
         stop_at_close(queue, w.close, {task.sources, task.targets, lattice_.box, lattice_.cutoff,
                                        inverse_power(lattice_.cutoff), how.pairs, how.softening_length, task.charges()});
@@ -306,7 +314,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
         waves.chunks = 1;
     w.structure.resize(waves.chunks * structure_size());
     w.weighted.resize(tiles * 4 * WaveTile::values), w.rows.resize(tiles), w.tile_virial.resize(6 * tiles);
-    w.charge.resize(1), w.field.resize(waves.groups * 4 * n);
+    w.charge.resize(1), w.field.resize((on_mesh ? 1 : waves.groups) * 4 * n);
     waves.table = w.table.data();
     waves.tiles = w.tiles.data(), waves.structure = w.structure.data(), waves.weighted = w.weighted.data();
     waves.rows = w.rows.data(), waves.tile_virial = w.tile_virial.data(), waves.charge = w.charge.data();
@@ -320,7 +328,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
         w.partial.resize(in.parts * components * n);
         w.pair_parts = in.parts * in.blocks;
         w.pair_virial.resize(task.virial ? 6 * w.pair_parts : 0);
-        in.chunks = w.chunks.data();
+        in.chunks = w.chunks.data(), in.supers = supers > 0 ? w.supers.data() : nullptr;
         in.partial = w.partial.data(), in.virial = w.pair_virial.data(), in.status = queue.status();
         launch_periodic_pairs(queue, forces::pair_kind(how.pairs), how.pairs.potential, task.virial, in);
         sum.parts = in.parts;
@@ -329,11 +337,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
     w.side.follow(queue.stream());
     {
         const backend::OnSide on_side(queue, w.side);
-        if (task.structure != nullptr)
-            waves.structure = const_cast<double*>(task.structure); // read only
-        else
-            in_double ? launch_structure_double(queue, waves) : launch_structure_float(queue, waves);
-        in_double ? launch_waves_double(queue, waves) : launch_waves_float(queue, waves);
+        sum_waves(queue, waves, task, in_double);
     }
     if (n > 0 && task.sources.n > 0)
         in_double ? pairs.template operator()<double>() : pairs.template operator()<float>();
@@ -343,8 +347,8 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
 
     sum.n = n, sum.components = components, sum.potential = how.pairs.potential;
     sum.partial = w.partial.data();
-    sum.groups = waves.groups, sum.waves = w.field.data(),
-    sum.wave_unit = 1 / (waves.charge_scale * waves.unit);
+    sum.groups = on_mesh ? 1 : waves.groups, sum.waves = w.field.data(),
+    sum.wave_unit = 1 / (waves.charge_scale * (lattice_.mesh.order > 0 ? w.mesh.unit() : waves.unit));
     for (int a = 0; a < 3; ++a)
         sum.g[a] = lattice_.box.reciprocal(a == 0, a == 1, a == 2);
     sum.charge = w.charge.data();
@@ -363,6 +367,18 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
     combine<<<backend::blocks_for(n, combined), dim3(combined, summands), 0, queue.stream()>>>(sum);
     GRAFT_CUDA_LAUNCHED("sums of a periodic box");
     ++queue.launches;
+}
+
+/// Enqueues the smooth part's field, the net charge and the virials.
+void DevicePeriodic::sum_waves(backend::Queue& queue, PeriodicWaves& waves, const PeriodicTask& task, bool in_double) {
+    Work& w = *work_;
+    if (lattice_.mesh.order > 0)
+        return w.mesh.sum(queue, {task.sources, task.targets, waves.charge_scale, task.virial, waves.charge, waves.field});
+    if (task.structure != nullptr)
+        waves.structure = const_cast<double*>(task.structure); // read only
+    else
+        in_double ? launch_structure_double(queue, waves) : launch_structure_float(queue, waves);
+    in_double ? launch_waves_double(queue, waves) : launch_waves_float(queue, waves);
 }
 
 void DevicePeriodic::sum_structure(backend::Queue& queue, const forces::DeviceEvaluation& how,
@@ -405,12 +421,12 @@ void DevicePeriodic::put_virial(backend::Queue& queue, const PeriodicTask& task)
     const Work& w = *work_;
     const double scale = inverse_power(lattice_.cutoff);
     const double charge_scale = charge_scale_of(task);
-    const bool slab = lattice_.open_axis >= 0;
+    const bool slab = lattice_.open_axis >= 0, on_mesh = lattice_.mesh.order > 0;
     const VirialSums sums{w.pair_virial.data(),
                           w.pair_parts,
                           -0.5 * scale / charge_scale,
-                          w.tile_virial.data(),
-                          tile_count(),
+                          on_mesh ? w.mesh.virials() : w.tile_virial.data(),
+                          on_mesh ? w.mesh.virial_count() : tile_count(),
                           w.charge.data(),
                           w.background.data(),
                           lattice_.open_axis,

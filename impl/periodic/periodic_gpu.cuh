@@ -10,6 +10,7 @@
 
 #include "forces/evaluate_gpu.cuh"
 #include "forces/p2p/screen.hpp"
+#include "periodic/mesh/mesh_choice.hpp"
 #include "periodic/wave_tiles.hpp"
 
 #include <vector>
@@ -21,6 +22,8 @@ struct DeviceLattice {
     geometry::Lattice box;        // of a slab: with its vacuum
     double alpha = 1, cutoff = 1; // of the pairs
     double largest_wave = 0;
+    MeshChoice mesh;      // in place of the sum over waves, if it has an order; not over ranks, nor with Plummer's softening
+    bool in_double = false; // the mesh
     double softening = 0; // Plummer's one length for all; lengths per particle: their mean square is found
     int open_axis = -1;   // of a slab
     double gap = 0;       // vacuum that a slab wants
@@ -54,6 +57,8 @@ struct PeriodicTask {
     int64_t charges() const { return all_particles > 0 ? all_particles : sources.n; }
     int64_t target_count() const { return all ? sources.n : targets.n; }
 };
+
+struct PeriodicWaves;
 
 class DevicePeriodic {
   public:
@@ -93,11 +98,13 @@ class DevicePeriodic {
     struct Work;
 
   private:
-    void set_tiles(backend::Queue& queue);
+    void set_tiles(backend::Queue& queue, double largest);
+    void sum_waves(backend::Queue& queue, PeriodicWaves& waves, const PeriodicTask& task, bool in_double);
     void make_table(backend::Queue& queue, const PeriodicFacts* facts);
     DeviceLattice lattice_;
     forces::Screen screen_;
     std::vector<WaveTile> tiles_;
+    double largest_of_tiles_ = 0; // wave
     Work* work_;
 };
 

@@ -232,14 +232,38 @@ struct Block {
         f[0] = (x - f[1] * in.box.xy - f[2] * in.box.xz) * in.inverse[0];
     }
 
-    /// Chunks [first, end), those of one warp's turn: 32 are looked at at a time.
-    __device__ __forceinline__ void search(const BlockRegion& place, int64_t first, int64_t end, int stride) {
-        for (int64_t at = first; at < end; at += 32 * stride) {
-            const int64_t own = at + int64_t{lane} * stride;
-            unsigned near = __ballot_sync(~0u, own < end && may_reach(place, in.chunks[min(own, end - 1)]));
-            for (; near != 0; near &= near - 1)
-                meet(place, (at + int64_t{__ffs(near) - 1} * stride) * chunk_sources);
+    /// Chunks [first, end), every `warps`-th of them from first on: 32 are looked at at a time.
+    __device__ __forceinline__ void search(const BlockRegion& place, int64_t first, int64_t end) {
+        for (int64_t at = first; at < end; at += 32 * warps)
+            look_at(place, at + int64_t{lane} * warps, end);
+    }
+    /// The same chunks in the same order, but those of super chunks that are too far away. All warps of the block come here.
+    __device__ __forceinline__ void search_supers(const BlockRegion& place, int64_t first, int64_t end, unsigned* near) {
+        const int warp = threadIdx.x / 32;
+        for (int64_t at = first / 32; at * 32 < end; at += 32 * warps) {
+            const int64_t own = at + threadIdx.x, last = (end - 1) / 32;
+            const unsigned mask = __ballot_sync(~0u, own <= last && may_reach(place, in.supers[min(own, last)]));
+            __syncthreads();
+            if (lane == 0)
+                near[warp] = mask;
+            __syncthreads();
+            for (int w = 0; w < warps; ++w)
+                for (unsigned rest = near[w]; rest != 0;) { // four super chunks: eight chunks of each are this warp's
+                    unsigned mine = rest;
+                    for (int k = 0; k < lane / 8; ++k)
+                        mine &= mine - 1;
+                    const int64_t super = at + 32 * w + __ffs(mine) - 1, chunk = super * 32 + lane % 8 * warps + warp;
+                    look_at(place, mine != 0 && chunk >= first ? chunk : end, end);
+                    for (int k = 0; k < 4; ++k)
+                        rest &= rest - 1;
+                }
         }
+    }
+    /// A chunk a lane; those from `end` on are none.
+    __device__ __forceinline__ void look_at(const BlockRegion& place, int64_t chunk, int64_t end) {
+        unsigned near = __ballot_sync(~0u, chunk < end && may_reach(place, in.chunks[min(chunk, end - 1)]));
+        for (; near != 0; near &= near - 1)
+            meet(place, __shfl_sync(~0u, chunk, __ffs(near) - 1) * chunk_sources);
     }
 
     /// Images of the sources of a chunk, a lane each.
@@ -297,6 +321,7 @@ __global__ __launch_bounds__(32 * warps) void kernel(const __grid_constant__ Per
     __shared__ Queue<T, kind> queues[warps];
     __shared__ double sums[warps][Body::components][targets];
     __shared__ double moments[warps][6];
+    __shared__ unsigned near[warps];
     if (backend::stopped(in.status))
         return;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -305,7 +330,10 @@ __global__ __launch_bounds__(32 * warps) void kernel(const __grid_constant__ Per
     const BlockRegion place = find_place(in, first, end, lane);
     Body body{in, queues[warp], lane};
     body.load_targets(place, first, end);
-    body.search(place, blockIdx.y * in.part + warp, chunk_end, warps);
+    if (in.supers != nullptr)
+        body.search_supers(place, blockIdx.y * in.part, chunk_end, near);
+    else
+        body.search(place, blockIdx.y * in.part + warp, chunk_end);
     body.finish();
 #pragma unroll
     for (int t = 0; t < lanes_targets; ++t)

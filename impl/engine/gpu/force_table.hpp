@@ -48,6 +48,7 @@ struct DeviceReport {
     double totals[7] = {}; // virial (6) and energy, raw: before the sign and the constant
     struct Periodic {      // of the lattice sum; alpha 0: there was none
         double alpha = 0, cutoff = 0, largest_wave = 0;
+        int64_t mesh[4] = {0, 0, 0, 0}; // in place of waves: order of its splines, points along the edges
         double volume = 0, edge = 0;  // the cell's; a slab's, along its open axis
         double net = 0, smallest = 0; // charge of all ranks, host units, and what of it would be rounding
     } periodic;

@@ -53,6 +53,7 @@ DeviceJob accept(const settings::Settings& settings, const ParticleInput& partic
     if (settings.periodic && job.n > 0)
         check_lattice(settings, job.per_particle || settings.softening_length > 0,
                       outputs.virial.present() && !job.all_targets && !job.with_points);
+    job.sums_exactly = settings.method != settings::Method::tree;
     if (settings.periodic) // no screened cells here: both methods are this one sum
         job.settings.method = settings::Method::direct;
     return job;

@@ -18,6 +18,7 @@ struct DeviceJob {
     ParticleInput particles, points;
     Outputs outputs;
     bool with_points = false, all_targets = true;
+    bool sums_exactly = false; // method direct
     bool with_potential = false, with_sums = false;
     bool per_particle = false; // a softening length each
     bool over_ranks = false;   // other ranks may have particles where this one has none

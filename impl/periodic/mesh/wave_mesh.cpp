@@ -10,18 +10,6 @@ namespace graft::periodic {
 namespace {
 
 constexpr double pi = 3.14159265358979323846;
-constexpr int aliases = 3; // n from -3 to 3: the splines' transforms fall as n^-4 at least
-
-/// Frequency of entry k of `count`.
-double frequency(int64_t k, int64_t count) {
-    return static_cast<double>(2 * k <= count ? k : k - count);
-}
-
-double spline_transform(int order, double f, double count) {
-    const double x = pi * f / count, sinc = f == 0 ? 1 : std::sin(x) / x;
-    return std::pow(sinc, order);
-}
-
 /// Sine and cosine of 2 pi t, |t| <= 1/2, to 1e-4: for a correction that is small itself.
 void turn_of(double t, double& sine, double& cosine) {
     const double x = pi * t, square = x * x;
@@ -56,7 +44,8 @@ void WaveMesh<T>::prepare(const backend::Executor& executor, const Waves& waves,
     waves_ = waves;
     scale_ = scale;
     fill_softened(executor);
-    fill_axes(choice);
+    for (int a = 0; a < 3; ++a)
+        axis_[a] = mesh_axis_sums(choice.order, choice.count[a]);
     fill_influence(executor);
     fill_self(executor);
     choice_ = choice;
@@ -104,28 +93,6 @@ double WaveMesh<T>::slope(double square) const {
     return softened_.step == 0 ? waves_.slope(square) : softened_.at(softened_.slope, square) / square;
 }
 
-template <typename T>
-void WaveMesh<T>::fill_axes(const MeshChoice& choice) {
-    for (int a = 0; a < 3; ++a) {
-        const int64_t count = shape_.count[a];
-        const auto points = static_cast<double>(count);
-        axis_[a].assign(static_cast<size_t>(count), {});
-        for (int64_t k = 0; k < count; ++k) {
-            AxisSums& sums = axis_[a][static_cast<size_t>(k)];
-            double transform[2 * aliases + 1];
-            for (int n = -aliases; n <= aliases; ++n) {
-                const double f = frequency(k, count) + n * points, u = spline_transform(choice.order, f, points);
-                transform[n + aliases] = u;
-                sums.square += u * u, sums.first += f * u * u, sums.second += f * f * u * u;
-            }
-            sums.alone = transform[aliases] * transform[aliases];
-            for (int m = 1; m <= self_terms; ++m)
-                for (int n = m; n <= 2 * aliases; ++n)
-                    sums.shifted[m - 1] += transform[n] * transform[n - m];
-        }
-    }
-}
-
 /// Of the whole spectrum, row by row; columns beyond its middle are not there, and are 0.
 template <typename T>
 void WaveMesh<T>::fill_influence(const backend::Executor& executor) {
@@ -145,11 +112,11 @@ void WaveMesh<T>::fill_influence(const backend::Executor& executor) {
             if (k > last || (i == 0 && j == 0 && k == 0))
                 continue;
             const int64_t at[3] = {i, j, k};
-            const AxisSums* s[3];
+            const MeshAxisSums* s[3];
             double f[3], square = 0, slopes = 0;
             for (int a = 0; a < 3; ++a) {
                 s[a] = &axis_[a][static_cast<size_t>(at[a])];
-                f[a] = frequency(at[a], shape_.count[a]);
+                f[a] = mesh_frequency(at[a], shape_.count[a]);
             }
             for (int a = 0; a < 3; ++a) {
                 const int b = (a + 1) % 3, c = (a + 2) % 3;
@@ -189,8 +156,8 @@ void WaveMesh<T>::fill_self(const backend::Executor& executor) {
 /// what its energy and the strain derivative lack of those of all vectors.
 template <typename T>
 void WaveMesh<T>::add_own(int64_t i, int64_t j, double* sum) const {
-    const AxisSums& x = axis_[0][static_cast<size_t>(i)];
-    const AxisSums& y = axis_[1][static_cast<size_t>(j)];
+    const MeshAxisSums& x = axis_[0][static_cast<size_t>(i)];
+    const MeshAxisSums& y = axis_[1][static_cast<size_t>(j)];
     const double most = 100 * waves_.alpha() * waves_.alpha(); // k^2 of weights below exp(-25)
     double* const own = sum + 3 * self_terms;
     const auto add = [&](const geometry::Vec3& g, double energy) {
@@ -202,14 +169,14 @@ void WaveMesh<T>::add_own(int64_t i, int64_t j, double* sum) const {
             own[1 + d] += moved[d];
     };
     for (int64_t k = 0; 2 * k <= shape_.count[2]; ++k) {
-        const AxisSums& z = axis_[2][static_cast<size_t>(k)];
+        const MeshAxisSums& z = axis_[2][static_cast<size_t>(k)];
         const double influence = static_cast<double>(influence_[(i * shape_.count[1] + j) * shape_.half_row + k]) * copies_of(k);
         for (int m = 0; m < self_terms; ++m) {
             sum[m] += influence * x.shifted[m] * y.square * z.square;
             sum[self_terms + m] += influence * x.square * y.shifted[m] * z.square;
             sum[2 * self_terms + m] += influence * x.square * y.square * z.shifted[m];
         }
-        const double f[3] = {frequency(i, shape_.count[0]), frequency(j, shape_.count[1]), static_cast<double>(k)};
+        const double f[3] = {mesh_frequency(i, shape_.count[0]), mesh_frequency(j, shape_.count[1]), static_cast<double>(k)};
         if (influence != 0)
             add(lattice_.reciprocal(f[0], f[1], f[2]), -0.5 / scale_ * influence * x.square * y.square * z.square);
         for (int n = 0; n < 27; ++n) { // beyond the mesh, too
@@ -367,7 +334,7 @@ void WaveMesh<T>::add_energy(int64_t j, int64_t k, const T* squares, double* sum
                 static_cast<double>(influence_[(i * shape_.count[1] + j) * shape_.half_row + k + lane]);
             if (influence == 0)
                 continue;
-            const geometry::Vec3 g = lattice_.reciprocal(frequency(i, shape_.count[0]), frequency(j, shape_.count[1]),
+            const geometry::Vec3 g = lattice_.reciprocal(mesh_frequency(i, shape_.count[0]), mesh_frequency(j, shape_.count[1]),
                                                          static_cast<double>(k + lane));
             const double x = 2 * pi * g.x, y = 2 * pi * g.y, z = 2 * pi * g.z;
             const double energy = 0.5 / scale_ * copies_of(k + lane) * influence * static_cast<double>(squares[i * at_once + lane]);

@@ -17,6 +17,7 @@
 #include "comm/communicator.hpp"
 #include "core/buffer.hpp"
 #include "periodic/ewald_waves.hpp"
+#include "periodic/mesh/mesh_axis.hpp"
 #include "periodic/mesh/mesh_choice.hpp"
 #include "periodic/mesh/mesh_kernels.hpp"
 
@@ -48,7 +49,7 @@ class WaveMesh {
     static constexpr int64_t most_read = 256;
 
   private:
-    static constexpr int self_terms = 2, energy_size = 7, self_size = 3 * self_terms + energy_size;
+    static constexpr int self_terms = mesh_self_terms, energy_size = 7, self_size = 3 * self_terms + energy_size;
     /// What Plummer's softening makes of weights and slopes, by |k|: hundreds of operations each, and a mesh has many.
     struct Softened {
         double step = 0;                    // of |k|; 0: no softening
@@ -58,7 +59,6 @@ class WaveMesh {
     void fill_softened(const backend::Executor& executor);
     double weight(double square) const;
     double slope(double square) const;
-    void fill_axes(const MeshChoice& choice);
     void fill_influence(const backend::Executor& executor);
     void fill_self(const backend::Executor& executor);
     double copies_of(int64_t k) const;
@@ -72,10 +72,7 @@ class WaveMesh {
     Spline<T> spline_;
     FourierPlan plan_[3];
     double scale_ = 0;
-    struct AxisSums { // of one entry along an axis, over n: U^2 of n = 0; U^2; f U^2; f^2 U^2; U(n) U(n - m)
-        double alone = 0, square = 0, first = 0, second = 0, shifted[self_terms] = {};
-    };
-    std::vector<AxisSums> axis_[3];
+    std::vector<MeshAxisSums> axis_[3];
     Softened softened_;
     void add_own(int64_t i, int64_t j, double* sum) const;
     WaveEnergy own_; // what a unit charge lacks of its own energy

@@ -117,6 +117,48 @@ TEST_F(Periodic, Softened) {
         }
 }
 
+TEST_F(Periodic, AMeshIsTheSumOverWaves) {
+    Cases cases(4);
+    for (const PeriodicBox& box : {brick, tilted})
+        for (const bool neutral : {true, false}) {
+            const Cloud cloud = strewn_charges(box, test_size(3000, 300), neutral);
+            const Answer expected = run(periodic_settings(box), cloud);
+            for (const Precision precision : {Precision::mixed, Precision::fp64})
+                for (const double accuracy : {1e-2, 1e-3, 1e-5, 1e-7}) {
+                    if (cases.skip() || (precision != Precision::fp64 && accuracy < 1e-5))
+                        continue;
+                    Settings s = periodic_settings(box, Method::tree, precision);
+                    s.wave_sum = graft::settings::WaveSum::mesh, s.ewald_accuracy = accuracy;
+                    const Answer r = run(s, cloud), again = run(s, cloud);
+                    const std::string what = std::to_string(accuracy) + (neutral ? " neutral" : " positive");
+                    const double limit = accuracy + (precision == Precision::fp64 ? 0 : 5e-6), net = neutral ? 1 : 10;
+                    EXPECT_LT(rms_error(r, expected), limit) << what;
+                    EXPECT_LT(worst(r.potential, expected.potential), 10 * net * limit) << what;
+                    EXPECT_NEAR(r.energy, expected.energy, net * limit * std::abs(expected.energy)) << what;
+                    for (int c = 0; c < 6; ++c)
+                        EXPECT_NEAR(r.virial[static_cast<size_t>(c)], expected.virial[static_cast<size_t>(c)],
+                                    20 * net * limit * std::abs(expected.energy))
+                            << what;
+                    EXPECT_EQ(r.ax, again.ax) << what;
+                    EXPECT_EQ(r.virial, again.virial) << what;
+                }
+        }
+}
+
+TEST_F(Periodic, AMeshOfASlabAndAtPoints) {
+    const Cloud cloud = strewn_charges(cube, test_size(2000, 300), false), points = strewn_charges(cube, 333, true, 9);
+    Settings s = periodic_settings(cube, Method::tree);
+    s.open_axis = 2;
+    Settings mesh = s;
+    mesh.wave_sum = graft::settings::WaveSum::mesh, mesh.ewald_accuracy = 1e-5;
+    EXPECT_LT(rms_error(run(mesh, cloud), run(s, cloud)), 1e-5);
+    s.open_axis = mesh.open_axis = -1;
+    Wish wish;
+    wish.sums = false;
+    wish.points = &points;
+    EXPECT_LT(worst(run(mesh, cloud, wish).ax, run(s, cloud, wish).ax), 1e-4);
+}
+
 TEST_F(Periodic, SomeTargetsAndPoints) {
     const Cloud cloud = strewn_charges(brick, test_size(1500, 250)),
                 points = strewn_charges(brick, test_size(333, 67), true, 9);

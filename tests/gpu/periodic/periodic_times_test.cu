@@ -2,6 +2,8 @@
 // Times of periodic boxes against N, and by how much alpha may be off: printed, for
 // docs/lab/gpu/periodic.md.
 #include "../engine/engine_scene.cuh"
+#include "periodic_box.hpp"
+#include "periodic/mesh/wave_mesh_gpu.cuh"
 
 namespace {
 
@@ -69,6 +71,78 @@ TEST_F(PeriodicTimes, AgainstN) {
             }
             std::printf("\n");
             std::fflush(stdout);
+        }
+}
+
+/// Both ways of the smooth part, as chosen, for charges at the density of water's atoms.
+TEST_F(PeriodicTimes, OnAMesh) {
+    using graft::settings::WaveSum;
+    Engine engine;
+    Wish wish;
+    wish.potential = wish.sums = false;
+    for (const int64_t n : {3000, 24000, 100000, 1000000}) {
+        const Cloud cloud = uniform(n);
+        const Call call(cloud, wish, Layout::soa64, MemorySpace::device);
+        Settings exact = settings_of(Precision::fp64, 1e-9);
+        const Answer expected = n <= 100000 ? engine.run(exact, cloud, wish, Layout::soa64, MemorySpace::device) : Answer();
+        for (const double accuracy : {3e-3, 5e-4, 1e-4}) {
+            std::printf("n %lld accuracy %g:", static_cast<long long>(n), accuracy);
+            for (const WaveSum sum : {WaveSum::sum, WaveSum::mesh}) {
+                Settings s = settings_of(Precision::mixed, accuracy);
+                s.method = graft::settings::Method::tree, s.wave_sum = sum;
+                const DeviceReport r = best(s, call, engine);
+                std::printf("  %s %.1f us (alpha %.4g, cut-off %.4g, mesh %lld of order %lld)", sum == WaveSum::mesh ? "mesh" : "sum",
+                            1e6 * r.time_s.total, r.periodic.alpha, r.periodic.cutoff, static_cast<long long>(r.periodic.mesh[1]),
+                            static_cast<long long>(r.periodic.mesh[0]));
+                if (n <= 100000)
+                    std::printf(" rms %.2e",
+                                rms_error(engine.run(s, cloud, wish, Layout::soa64, MemorySpace::device), expected));
+            }
+            std::printf("\n");
+            std::fflush(stdout);
+        }
+    }
+}
+
+/// What the mesh alone takes, and its parts.
+TEST_F(PeriodicTimes, PartsOfAMesh) {
+    using namespace graft;
+    backend::DeviceMemory memory(0);
+    backend::Queue queue(memory, nullptr);
+    queue.clear_status();
+    for (const int64_t n : {100000, 1000000})
+        for (const int order : {4, 6, 8}) {
+            const int64_t points = n == 100000 ? 108 : 216;
+            const Cloud cloud = uniform(n);
+            backend::DeviceBuffer<double> x(memory, "x"), y(memory, "y"), z(memory, "z"), q(memory, "q"), charge(memory, "c"),
+                field(memory, "f");
+            for (const auto& [to, from] : {std::pair{&x, &cloud.x}, {&y, &cloud.y}, {&z, &cloud.z}, {&q, &cloud.q}}) {
+                to->resize(n);
+                GRAFT_CUDA(cudaMemcpy(to->data(), from->data(), static_cast<size_t>(n) * 8, cudaMemcpyHostToDevice));
+            }
+            charge.resize(1), field.resize(4 * n);
+            periodic::DeviceWaveMesh mesh(memory);
+            mesh.set(queue, geometry::Lattice{}, 50, {order, {points, points, points}}, false);
+            const auto time = [&](int64_t sources, int64_t targets) {
+                const forces::DeviceSources s{x.data(), y.data(), z.data(), q.data(), nullptr, sources},
+                    t{x.data(), y.data(), z.data(), q.data(), nullptr, targets};
+                float best = 1e9f;
+                for (int k = 0; k < 6; ++k) {
+                    cudaEvent_t a, b;
+                    cudaEventCreate(&a), cudaEventCreate(&b);
+                    cudaEventRecord(a, queue.stream());
+                    mesh.sum(queue, {s, t, std::ldexp(1.0, 20), false, charge.data(), field.data()});
+                    cudaEventRecord(b, queue.stream());
+                    cudaEventSynchronize(b);
+                    float ms = 0;
+                    cudaEventElapsedTime(&ms, a, b);
+                    best = std::min(best, ms);
+                }
+                return 1e3 * static_cast<double>(best);
+            };
+            std::printf("n %lld points %lld order %d: all %.1f us, without targets %.1f, without sources %.1f, transforms %.1f\n",
+                        static_cast<long long>(n), static_cast<long long>(points), order, time(n, n), time(n, 0), time(1, n),
+                        time(1, 1));
         }
 }
 

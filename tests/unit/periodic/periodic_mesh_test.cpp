@@ -103,7 +103,7 @@ TEST(PeriodicMesh, IsRefusedWhereItCannotBeHad) {
     settings::Settings s = mesh_settings(straight, 1e-13);
     EXPECT_NE(refusal(cloud, s).find("ewald.waves mesh, but no mesh"), std::string::npos);
     s = mesh_settings(straight, 1e-3), s.method = settings::Method::direct;
-    EXPECT_NE(refusal(cloud, s).find("methods direct and reference sum exactly"), std::string::npos);
+    EXPECT_NE(refusal(cloud, s).find("methods direct and reference, which sum exactly"), std::string::npos);
 }
 
 } // namespace

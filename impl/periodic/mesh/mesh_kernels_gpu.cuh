@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Parameters and launchers of a mesh's kernels on the device. For this room only.
+#pragma once
+
+#include "periodic/mesh/mesh_axis.hpp"
+#include "periodic/mesh/spline.hpp"
+#include "periodic/mesh/wave_mesh_gpu.cuh"
+
+namespace graft::periodic::mesh {
+
+inline constexpr int self_terms = mesh_self_terms, own_size = 3 * self_terms + 7;
+using AxisSums = MeshAxisSums;
+
+template <typename T>
+struct alignas(2 * sizeof(T)) Pair {
+    T re, im;
+};
+
+/// One axis' transform.
+struct LinePlan {
+    int length, steps;
+    int factor[12];
+    const double2* roots; // exp(2 pi i k / length)
+};
+
+template <typename T>
+struct MeshView {
+    geometry::Lattice box;
+    double alpha, unit, charge_scale, fixed; // fixed: whole numbers of the mesh for a charge of 1 in T
+    int count[3], half; // half: points of a row of the spectrum
+    int tiles[3], order;
+    LinePlan plan[3];
+    const AxisSums* axis[3];
+    forces::DeviceSources sources, targets;
+    const int32_t* index; // of the sources by tile
+    const uint32_t* tile; // of these
+    unsigned long long* whole;
+    T* mesh; // rows of count[2] + spline_lanes
+    Pair<T>* spectrum;
+    T* influence;     // as the spectrum
+    double* own_rows; // own_size a row
+    double* own;      // own_size: what a unit charge does to itself; see wave_mesh.cpp
+    double* virial;   // six numbers a block of convolve(), then the own ones
+    double* charge;
+    double* field;
+    const backend::DeviceStatus* status;
+    Spline<T> spline;
+};
+
+/// Keys: the tile of each source.
+void make_tile_keys(backend::Queue& queue, const forces::DeviceSources& sources, const geometry::Lattice& box, const int (&count)[3],
+                    const int (&tiles)[3], uint32_t* keys, int32_t* index);
+
+template <typename T>
+void launch_tables(backend::Queue& queue, const MeshView<T>& view);
+template <typename T>
+void launch_sum(backend::Queue& queue, const MeshView<T>& view, bool virial);
+/// Blocks of the launch that makes virials.
+template <typename T>
+int64_t convolve_blocks(const MeshView<T>& view);
+
+} // namespace graft::periodic::mesh

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A mesh of waves in double: the instances of mesh_sum_gpu.cuh.
+#include "periodic/mesh/mesh_sum_gpu.cuh"
+
+namespace graft::periodic::mesh {
+
+template void launch_tables<double>(backend::Queue&, const MeshView<double>&);
+template void launch_sum<double>(backend::Queue&, const MeshView<double>&, bool);
+template int64_t convolve_blocks<double>(const MeshView<double>&);
+
+} // namespace graft::periodic::mesh

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See wave_mesh_gpu.cuh: buffers, tables of the axes, the order of tiles.
+#include "periodic/mesh/wave_mesh_gpu.cuh"
+
+#include "backend/primitives_gpu.cuh"
+#include "periodic/mesh/fourier_plan.hpp"
+#include "periodic/mesh/mesh_kernels_gpu.cuh"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace graft::periodic {
+
+struct DeviceWaveMesh::Work {
+    explicit Work(backend::DeviceMemory& memory)
+        : axis(memory, "axes of the mesh"), roots(memory, "roots of unity"), sent_axis(memory, "axes of the mesh"),
+          sent_roots(memory, "roots of unity"), keys(memory, "tiles of the mesh"), sorted(memory, "tiles of the mesh"),
+          index(memory, "order of tiles"), order(memory, "order of tiles"), whole(memory, "charges on the mesh"),
+          mesh(memory, "mesh"), spectrum(memory, "spectrum of the mesh"), influence(memory, "influence function"),
+          own_rows(memory, "own sums of the mesh"), own(memory, "own sums of the mesh"), virial(memory, "virials of the mesh") {}
+    geometry::Lattice box;
+    double alpha = 0;
+    MeshChoice choice;
+    bool in_double = false, known = false; // known: the tables are those of the four above
+    double unit = 0;
+    mesh::LinePlan plan[3];
+    int64_t axis_begin[3] = {0, 0, 0};
+    backend::DeviceBuffer<mesh::AxisSums> axis;
+    backend::DeviceBuffer<double2> roots;
+    backend::PinnedBuffer<mesh::AxisSums> sent_axis;
+    backend::PinnedBuffer<double2> sent_roots;
+    backend::DeviceBuffer<uint32_t> keys, sorted;
+    backend::DeviceBuffer<int32_t> index, order;
+    backend::DeviceBuffer<unsigned long long> whole;
+    backend::DeviceBuffer<double> mesh, spectrum, influence; // bytes for either type
+    backend::DeviceBuffer<double> own_rows, own, virial;
+    int64_t virials = 0;
+
+    int64_t half() const { return choice.count[2] / 2 + 1; }
+    void fill_axes(backend::Queue& queue);
+    template <typename T>
+    mesh::MeshView<T> view(backend::Queue& queue);
+    template <typename T>
+    void sum(backend::Queue& queue, const MeshWavesTask& task);
+};
+
+/// The host's tables: a few thousand numbers.
+void DeviceWaveMesh::Work::fill_axes(backend::Queue& queue) {
+    const int64_t points = choice.count[0] + choice.count[1] + choice.count[2];
+    axis.resize(points), sent_axis.resize(points), roots.resize(points), sent_roots.resize(points);
+    int64_t first = 0;
+    for (int a = 0; a < 3; ++a) {
+        const std::vector<MeshAxisSums> sums = mesh_axis_sums(choice.order, choice.count[a]);
+        const FourierPlan lines(static_cast<int>(choice.count[a]));
+        axis_begin[a] = first;
+        plan[a] = {lines.length, static_cast<int>(lines.factors.size()), {}, roots.data() + first};
+        std::copy(lines.factors.begin(), lines.factors.end(), plan[a].factor);
+        for (size_t k = 0; k < sums.size(); ++k) {
+            sent_axis.data()[first + static_cast<int64_t>(k)] = sums[k];
+            sent_roots.data()[first + static_cast<int64_t>(k)] = {lines.cosine[k], lines.sine[k]};
+        }
+        first += choice.count[a];
+    }
+    GRAFT_CUDA(cudaMemcpyAsync(axis.data(), sent_axis.data(), static_cast<size_t>(points) * sizeof(mesh::AxisSums),
+                               cudaMemcpyHostToDevice, queue.stream()));
+    GRAFT_CUDA(cudaMemcpyAsync(roots.data(), sent_roots.data(), static_cast<size_t>(points) * sizeof(double2),
+                               cudaMemcpyHostToDevice, queue.stream()));
+}
+
+template <typename T>
+mesh::MeshView<T> DeviceWaveMesh::Work::view(backend::Queue& queue) {
+    mesh::MeshView<T> in{};
+    in.box = box, in.alpha = alpha, in.unit = unit;
+    in.half = static_cast<int>(half()), in.order = choice.order;
+    for (int a = 0; a < 3; ++a) {
+        in.count[a] = static_cast<int>(choice.count[a]);
+        in.tiles[a] = (in.count[a] + 7) / 8;
+        in.plan[a] = plan[a];
+        in.axis[a] = axis.data() + axis_begin[a];
+    }
+    in.whole = whole.data();
+    in.mesh = reinterpret_cast<T*>(mesh.data());
+    in.spectrum = reinterpret_cast<mesh::Pair<T>*>(spectrum.data());
+    in.influence = reinterpret_cast<T*>(influence.data());
+    in.own_rows = own_rows.data(), in.own = own.data();
+    in.status = queue.status();
+    in.spline = make_spline<T>(choice.order);
+    return in;
+}
+
+DeviceWaveMesh::DeviceWaveMesh(backend::DeviceMemory& memory) : work_(new Work(memory)) {}
+DeviceWaveMesh::~DeviceWaveMesh() {
+    delete work_;
+}
+
+void DeviceWaveMesh::set(backend::Queue& queue, const geometry::Lattice& box, double alpha, const MeshChoice& choice,
+                         bool in_double) {
+    Work& w = *work_;
+    if (w.known && w.box == box && w.alpha == alpha && w.choice == choice && w.in_double == in_double)
+        return;
+    w.known = false; // until all is there
+    w.box = box, w.alpha = alpha, w.choice = choice, w.in_double = in_double;
+    w.unit = std::ldexp(1.0, std::ilogb(std::cbrt(box.volume())) + 1);
+    const int64_t rows = choice.count[0] * choice.count[1], values = in_double ? 1 : 2; // in a double
+    w.whole.resize(choice.points());
+    w.mesh.resize(rows * (choice.count[2] + spline_lanes) / values + 1);
+    w.spectrum.resize(2 * rows * w.half() / values + 1);
+    w.influence.resize(rows * w.half() / values + 1);
+    w.own_rows.resize(rows * mesh::own_size), w.own.resize(mesh::own_size);
+    w.fill_axes(queue);
+    in_double ? mesh::launch_tables(queue, w.view<double>(queue)) : mesh::launch_tables(queue, w.view<float>(queue));
+    w.known = true;
+}
+
+template <typename T>
+void DeviceWaveMesh::Work::sum(backend::Queue& queue, const MeshWavesTask& task) {
+    mesh::MeshView<T> in = view<T>(queue);
+    const int64_t n = task.sources.n;
+    keys.resize(n), sorted.resize(n), index.resize(n), order.resize(n);
+    if (n > 0) {
+        mesh::make_tile_keys(queue, task.sources, box, in.count, in.tiles, keys.data(), index.data());
+        const auto tiles = static_cast<uint32_t>(in.tiles[0] * in.tiles[1] * in.tiles[2]);
+        backend::sort_pairs(queue, keys.data(), sorted.data(), index.data(), order.data(), n, 0, std::bit_width(tiles));
+    }
+    GRAFT_CUDA(cudaMemsetAsync(whole.data(), 0, static_cast<size_t>(choice.points()) * sizeof(unsigned long long), queue.stream()));
+    in.sources = task.sources, in.targets = task.targets;
+    in.index = order.data(), in.tile = sorted.data();
+    in.charge_scale = task.charge_scale;
+    in.fixed = std::ldexp(1.0, 60 - std::ilogb(task.charge_scale) - 1); // the magnitudes add up to the scale at most
+    virials = task.virial ? mesh::convolve_blocks(in) + 1 : 0;
+    virial.resize(6 * virials);
+    in.virial = virial.data(), in.charge = task.charge, in.field = task.field;
+    mesh::launch_sum(queue, in, task.virial);
+}
+
+void DeviceWaveMesh::sum(backend::Queue& queue, const MeshWavesTask& task) {
+    work_->in_double ? work_->sum<double>(queue, task) : work_->sum<float>(queue, task);
+}
+
+double DeviceWaveMesh::unit() const {
+    return work_->unit;
+}
+const double* DeviceWaveMesh::virials() const {
+    return work_->virial.data();
+}
+int64_t DeviceWaveMesh::virial_count() const {
+    return work_->virials;
+}
+
+namespace mesh {
+
+namespace {
+
+struct TileKeys {
+    geometry::Lattice box;
+    int count[3], tiles[3];
+};
+
+__global__ void tile_keys(const forces::DeviceSources from, const TileKeys in, uint32_t* keys, int32_t* index) {
+    const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
+    if (k >= from.n)
+        return;
+    const geometry::Vec3 place = in.box.fractions(from.x[k], from.y[k], from.z[k]);
+    const double f[3] = {place.x, place.y, place.z};
+    uint32_t key = 0;
+    for (int a = 0; a < 3; ++a) {
+        const double u = (f[a] - floor(f[a])) * in.count[a];
+        key = key * static_cast<uint32_t>(in.tiles[a]) + static_cast<uint32_t>(u < in.count[a] ? u : 0) / 8;
+    }
+    keys[k] = key;
+    index[k] = static_cast<int32_t>(k);
+}
+
+} // namespace
+
+void make_tile_keys(backend::Queue& queue, const forces::DeviceSources& sources, const geometry::Lattice& box, const int (&count)[3],
+                    const int (&tiles)[3], uint32_t* keys, int32_t* index) {
+    TileKeys in{box, {}, {}};
+    std::copy_n(count, 3, in.count), std::copy_n(tiles, 3, in.tiles);
+    tile_keys<<<backend::blocks_for(sources.n, 256), 256, 0, queue.stream()>>>(sources, in, keys, index);
+    GRAFT_CUDA_LAUNCHED("tiles of a mesh");
+    ++queue.launches;
+}
+
+} // namespace mesh
+
+} // namespace graft::periodic
