@@ -26,8 +26,8 @@ periodic::MeshModel mesh_model(const DeviceJob& job) {
                                  !job.some() && s.softening != settings::Softening::plummer,
                              false, periodic::most_mesh_points};
     mesh.only = mesh.allowed && s.wave_sum == settings::WaveSum::mesh;
-    mesh.particle[0] = 500, mesh.particle[1] = 750, mesh.particle[2] = 1500;
-    mesh.point = 60;
+    mesh.particle[0] = 1800, mesh.particle[1] = 3300, mesh.particle[2] = 5700; // on an H200
+    mesh.point = 135;
     return mesh;
 }
 

@@ -11,7 +11,7 @@ namespace graft::periodic {
 /// 32 consecutive sources, or 32 consecutive chunks: their box; extent: half of it in units of the edges.
 inline constexpr int chunk_sources = 32;
 /// Fewer chunks are looked at one by one.
-inline constexpr int64_t least_for_super_chunks = 512;
+inline constexpr int64_t least_for_super_chunks = 8192;
 struct SourceChunk {
     double centre[3], half[3], extent[3];
 };

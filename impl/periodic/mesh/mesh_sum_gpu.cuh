@@ -159,6 +159,7 @@ __global__ void __launch_bounds__(32 * spread_warps) spread(const __grid_constan
     };
     for (int k = lane; k < size; k += 32)
         sums[k] = 0;
+    __syncwarp();
     for (int64_t begin = first; begin < end; begin += 32) {
         const int64_t p = min(begin + lane, end - 1), j = in.index[p];
         const uint32_t tile = in.tile[p];
