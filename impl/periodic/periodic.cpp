@@ -63,7 +63,7 @@ PeriodicSum::PeriodicSum(core::Memory& memory)
 /// Where nothing is asked for: the rounding of the precision for all pairs, a hundredth of the tree's error
 /// with cells.
 double PeriodicSum::accuracy_of(const settings::Settings& s) {
-    const double rounding = s.precision == settings::Precision::fp64 ? 1e-13 : 1e-6;
+    const double rounding = s.precision == settings::Precision::fp64 ? 1e-13 : settings::single_precision_of_split;
     if (s.method == settings::Method::reference && (s.open_axis >= 0 || s.wire_axis >= 0))
         return 1e-13; // of its vacuum: what others are compared with must not share their error
     if (s.ewald_accuracy > 0)

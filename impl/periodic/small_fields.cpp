@@ -9,6 +9,8 @@
 // too, if that is larger than the field, hence the third round. What is summed again is split.
 #include "periodic/periodic.hpp"
 
+#include "settings/choices.hpp"
+
 #include <cmath>
 
 namespace graft::periodic {
@@ -19,7 +21,6 @@ constexpr double share = 0.05; // of the targets have less than the field that i
 constexpr double usual = 1.84; // typical fields: what that is of charges at random places
 constexpr int octave = 4;      // sizes that are told apart
 constexpr int most_sizes = 64;
-constexpr double rounding = 1e-6; // of sums in single precision, in typical fields
 constexpr double margin = 1.5; // by which an error may be larger than asked
 
 /// Of so many targets may have less by chance.
@@ -36,7 +37,7 @@ double size_at(int step) {
 double PeriodicSum::error_of(const settings::Settings& settings) const {
     const settings::Settings s = taken(settings);
     const double error = replicas_ || split_.cells ? s.accuracy : accuracy_of(s);
-    return s.precision == settings::Precision::fp64 ? error : std::max(error, rounding);
+    return s.precision == settings::Precision::fp64 ? error : std::max(error, settings::single_precision_of_split);
 }
 
 double PeriodicSum::size_of(comm::Communicator& comm, const particles::RawField& field) const {
@@ -68,7 +69,7 @@ bool PeriodicSum::may_be_finer(const settings::Settings& s) const {
     if (replicas_) // those that were asked for stay what they are
         return s.lattice_sum == settings::LatticeSum::auto_;
     const bool exact = s.precision_left || s.precision == settings::Precision::fp64;
-    return error_of(s) > std::max(exact ? 0 : rounding, split_.cells ? 0 : s.ewald_accuracy);
+    return error_of(s) > std::max(exact ? 0 : settings::single_precision_of_split, split_.cells ? 0 : s.ewald_accuracy);
 }
 
 } // namespace graft::periodic

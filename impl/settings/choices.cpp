@@ -110,8 +110,8 @@ Settings split_instead(const Settings& chosen, double accuracy) {
     s.replicas = false;
     s.accuracy = accuracy;
     s.order = s.order_left ? -1 : s.order;
-    s.precision = s.precision_left ? Precision::auto_ : s.precision;
-    s.precision = precision_of(s);
+    if (s.precision_left && by_accuracy(s) && accuracy < single_precision_of_split)
+        s.precision = Precision::fp64;
     choose_rest(s, false);
     return s;
 }

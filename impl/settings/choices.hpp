@@ -12,6 +12,9 @@ inline constexpr int everywhere_order = 4;
 /// The highest that there is at all.
 inline constexpr int largest_order = 12;
 
+/// What single precision makes a force of a box that is split wrong by, over the typical field.
+inline constexpr double single_precision_of_split = 1e-6;
+
 /// What is known of a call when its settings are chosen. The same on all ranks.
 struct Call {
     int64_t particles = 0;     // of all ranks, about
