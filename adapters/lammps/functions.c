@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds LAMMPS's functions and speaks its way of errors (functions.h). */
+/* Finds LAMMPS's functions; errors of its commands (functions.h). */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* RTLD_DEFAULT, dl_iterate_phdr */
 #endif
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define TEXT_CAPACITY 2048
-#define LAMMPS_ERROR_ALL 2 /* library.h: LMP_ERROR_ALL */
+#define STRING "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE" /* libstdc++'s std::string */
 
 static __thread char last_text[TEXT_CAPACITY];
 
@@ -58,6 +58,8 @@ static const entry entries[] = {
     {"lammps_get_last_error_message", offsetof(lammps_functions, last_error), 0},
     {"lammps_force_timeout", offsetof(lammps_functions, force_timeout), 0},
     {"lammps_error", offsetof(lammps_functions, error), 1},
+    {"_ZN9LAMMPS_NS5Error3allERK" STRING "iS8_", offsetof(lammps_functions, error_all), 1},
+    {"_ZN9LAMMPS_NS5Error3allERK" STRING "iiS8_", offsetof(lammps_functions, error_all_word), 1},
 };
 
 /* A host that opened LAMMPS with RTLD_LOCAL keeps it out of the global scope. */
@@ -109,15 +111,4 @@ int32_t lammps_run(const lammps_functions* table, void* lammps, const char* patt
         return GRAFT_OK;
     table->last_error(lammps, why, (int)sizeof why); /* which also clears it */
     return lammps_fail(GRAFT_ERROR_ARGUMENT, "LAMMPS refuses `%s`: %.1500s", text, why);
-}
-
-void lammps_raise(const lammps_functions* table, void* lammps, const char* text) {
-    const int pending = table->has_exceptions() && table->has_error(lammps);
-    if (pending && table->error != NULL) /* nobody took the last one: the host would go on without forces */
-        table->error(lammps, LAMMPS_ERROR_ALL, text);
-    /* The way to LAMMPS's own error routine that all versions have: a function that quotes the name of a fix
-     * which it cannot find. Without exceptions it does not return. (lammps_error ends the process even with
-     * them.) */
-    table->set_energy(lammps, text, 0.0);
-    table->force_timeout(lammps);
 }

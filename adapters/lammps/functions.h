@@ -7,6 +7,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The callback of fix external; `id` points to tagints, 4 or 8 bytes (extract_setting "tagint"). */
 typedef void (*lammps_callback)(void* self, int64_t step, int count, void* id, double** x, double** f);
 
@@ -30,6 +34,8 @@ typedef struct lammps_functions {
     int (*last_error)(void* lammps, char* buffer, int capacity);
     void (*force_timeout)(void* lammps);
     void (*error)(void* lammps, int type, const char* text); /* NULL before 3Nov2022 */
+    void (*error_all)(void); /* LAMMPS_NS::Error::all, for raise.cpp: with a file, a line and a text */
+    void (*error_all_word)(void); /* the same, with a word of the input besides, since 2025; each NULL where it is not found */
 } lammps_functions;
 
 /* The table; filled once. LOAD_NOT_FOUND (no LAMMPS in this process) or UNSUPPORTED (one without a function
@@ -40,12 +46,17 @@ int32_t lammps_find(const lammps_functions** table);
 int32_t lammps_run(const lammps_functions* table, void* lammps, const char* pattern, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Makes `text` LAMMPS's error within a run, on all ranks at once: without exceptions the process ends here,
- * by LAMMPS's hand; with them the run stops after this step, its command reports the error and the host lives
- * on - unless it has not looked at an earlier one of these, in which case the process ends here, too. */
+/* Makes `text` LAMMPS's error within a run, on all ranks at once, and does not return: without exceptions the
+ * process ends by LAMMPS's hand, as it does for lmp with them; a host that began the run through the C library
+ * has the text as that call's error and lives on. Where LAMMPS's own function for this is not found it returns, the run
+ * stops after this step, and the process ends at the next of these if the host has not looked at this one. */
 void lammps_raise(const lammps_functions* table, void* lammps, const char* text);
 
 /* Keeps the text for graft_lammps_error and returns the status. */
 int32_t lammps_fail(int32_t status, const char* pattern, ...) __attribute__((format(printf, 2, 3)));
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
