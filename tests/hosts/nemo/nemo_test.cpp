@@ -9,10 +9,13 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <limits>
 #include <random>
+#include <string>
+#include <string_view>
 
 namespace {
 
@@ -27,13 +30,13 @@ std::string deck(const std::string& text) {
     return path;
 }
 
-/// Most processes need one field only, and ten are all there are: fields of the same deck are shared.
-const mini::Field& field_of(const std::string& text) {
-    static std::vector<std::pair<std::string, mini::Field>> made;
+/// Most processes need one field only, and ten are all there are: fields of the same deck are shared, and stay where they are.
+const mini::Field& field_of(std::string_view text) {
+    static std::deque<std::pair<std::string, mini::Field>> made;
     for (const auto& [known, field] : made)
         if (known == text)
             return field;
-    made.emplace_back(text, mini::get_acceleration("graft_acc", "", deck(text)));
+    made.emplace_back(text, mini::get_acceleration("graft_acc", "", deck(std::string(text))));
     return made.back().second;
 }
 
