@@ -369,8 +369,10 @@ TEST_F(NearTable, TheOtherKernels) {
         phi = view(potential, kernel == GRAFT_NEAR_HELMHOLTZ ? 2 : 1);
         q.n = phi.n = 2;
         std::vector<double> knots; // f(r) = r^2, f' = 2 r: a cubic, so exact
-        for (double r : {1.0, 2.0, 3.0, 4.0})
-            knots.insert(knots.end(), {r * r, 2 * r});
+        for (double r : {1.0, 2.0, 3.0, 4.0}) {
+            knots.push_back(r * r);
+            knots.push_back(2 * r);
+        }
         const graft_array table = view(knots, 2);
         if (kernel == GRAFT_NEAR_TABLE) {
             field.table = &table;
