@@ -28,7 +28,7 @@ Bodies with_a_close_pair(double distance = 1e-4) {
 class Host {
   public:
     Host(const Bodies& b, size_t targets, int32_t dtype, double start = 0.25)
-        : call(b, field_), dtype_(dtype), single_(4, std::vector<float>(targets, static_cast<float>(start))),
+        : call(b, field_), single_(4, std::vector<float>(targets, static_cast<float>(start))),
           double_(4, std::vector<double>(targets, start)), sums_(7, start) {
         for (size_t k = 0; k < 4; ++k)
             call.out[k] = array_of(dtype == GRAFT_F32 ? static_cast<void*>(single_[k].data()) : double_[k].data(), dtype,
@@ -59,7 +59,6 @@ class Host {
     Call call;
 
   private:
-    int32_t dtype_;
     std::vector<std::vector<float>> single_, before_single_;
     std::vector<std::vector<double>> double_, before_double_;
     std::vector<double> sums_, before_sums_;
