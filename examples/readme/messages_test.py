@@ -60,7 +60,7 @@ def main():
     said = [missing_library(example), wrong_deck(command), not_a_number(), too_few_bytes()]
     if mpi:
         said.append(printed_by(mpi[0], "-n", "1", mpi[1], GRAFT_MPI_LIBRARY=mpi[2]))
-        version = re.compile(r"MPICH Version: [\w.]+")
+        version = re.compile(r"MPICH Version: +[\w.]+")
         said[-1], quoted[4] = version.sub("MPICH", said[-1]), version.sub("MPICH", quoted[4])
     for number, (page, found) in enumerate(zip(quoted, said), 1):
         if page not in str(found):
