@@ -234,36 +234,38 @@ struct Block {
 
     /// Chunks [first, end), every `warps`-th of them from first on: 32 are looked at at a time.
     __device__ __forceinline__ void search(const BlockRegion& place, int64_t first, int64_t end) {
-        for (int64_t at = first; at < end; at += 32 * warps)
-            look_at(place, at + int64_t{lane} * warps, end);
+        for (int64_t at = first; at < end; at += 32 * warps) {
+            const int64_t own = at + int64_t{lane} * warps;
+            unsigned near = __ballot_sync(~0u, own < end && may_reach(place, in.chunks[min(own, end - 1)]));
+            for (; near != 0; near &= near - 1)
+                meet(place, (at + int64_t{__ffs(near) - 1} * warps) * chunk_sources);
+        }
     }
     /// The same chunks in the same order, but those of super chunks that are too far away. All warps of the block come here.
-    __device__ __forceinline__ void search_supers(const BlockRegion& place, int64_t first, int64_t end, unsigned* near) {
+    __device__ __forceinline__ void search_supers(const BlockRegion& place, int64_t first, int64_t end, unsigned* near_supers) {
         const int warp = threadIdx.x / 32;
-        for (int64_t at = first / 32; at * 32 < end; at += 32 * warps) {
-            const int64_t own = at + threadIdx.x, last = (end - 1) / 32;
+        const int64_t last = (end - 1) / 32;
+        for (int64_t at = first / 32; at <= last; at += 32 * warps) {
+            const int64_t own = at + threadIdx.x;
             const unsigned mask = __ballot_sync(~0u, own <= last && may_reach(place, in.supers[min(own, last)]));
             __syncthreads();
             if (lane == 0)
-                near[warp] = mask;
+                near_supers[warp] = mask;
             __syncthreads();
             for (int w = 0; w < warps; ++w)
-                for (unsigned rest = near[w]; rest != 0;) { // four super chunks: eight chunks of each are this warp's
+                for (unsigned rest = near_supers[w]; rest != 0;) { // four super chunks: eight chunks of each are this warp's
                     unsigned mine = rest;
                     for (int k = 0; k < lane / 8; ++k)
                         mine &= mine - 1;
-                    const int64_t super = at + 32 * w + __ffs(mine) - 1, chunk = super * 32 + lane % 8 * warps + warp;
-                    look_at(place, mine != 0 && chunk >= first ? chunk : end, end);
+                    const int64_t chunk = (at + 32 * w + __ffs(mine) - 1) * 32 + lane % 8 * warps + warp;
+                    const bool there = mine != 0 && chunk >= first && chunk < end;
+                    unsigned near = __ballot_sync(~0u, there && may_reach(place, in.chunks[there ? chunk : first]));
+                    for (; near != 0; near &= near - 1)
+                        meet(place, __shfl_sync(~0u, chunk, __ffs(near) - 1) * chunk_sources);
                     for (int k = 0; k < 4; ++k)
                         rest &= rest - 1;
                 }
         }
-    }
-    /// A chunk a lane; those from `end` on are none.
-    __device__ __forceinline__ void look_at(const BlockRegion& place, int64_t chunk, int64_t end) {
-        unsigned near = __ballot_sync(~0u, chunk < end && may_reach(place, in.chunks[min(chunk, end - 1)]));
-        for (; near != 0; near &= near - 1)
-            meet(place, __shfl_sync(~0u, chunk, __ffs(near) - 1) * chunk_sources);
     }
 
     /// Images of the sources of a chunk, a lane each.
@@ -314,14 +316,15 @@ struct Block {
     }
 };
 
-template <typename T, forces::DevicePair kind, bool potential, bool virial, int terms>
+/// supers: a kernel of its own, as both ways in one would take registers from each other.
+template <typename T, forces::DevicePair kind, bool potential, bool virial, int terms, bool supers>
 __global__ __launch_bounds__(32 * warps) void kernel(const __grid_constant__ PeriodicPairs<T> in) {
     using Body = Block<T, kind, potential, virial, terms>;
     constexpr int targets = 32 * lanes_targets;
     __shared__ Queue<T, kind> queues[warps];
     __shared__ double sums[warps][Body::components][targets];
     __shared__ double moments[warps][6];
-    __shared__ unsigned near[warps];
+    __shared__ unsigned near[supers ? warps : 1];
     if (backend::stopped(in.status))
         return;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -330,7 +333,7 @@ __global__ __launch_bounds__(32 * warps) void kernel(const __grid_constant__ Per
     const BlockRegion place = find_place(in, first, end, lane);
     Body body{in, queues[warp], lane};
     body.load_targets(place, first, end);
-    if (in.supers != nullptr)
+    if constexpr (supers)
         body.search_supers(place, blockIdx.y * in.part, chunk_end, near);
     else
         body.search(place, blockIdx.y * in.part + warp, chunk_end);
@@ -369,12 +372,18 @@ __global__ __launch_bounds__(32 * warps) void kernel(const __grid_constant__ Per
     }
 }
 
+template <typename T, forces::DevicePair kind, int terms, bool supers>
+auto kernel_of(bool potential, bool virial) {
+    return virial      ? kernel<T, kind, true, true, terms, supers>
+           : potential ? kernel<T, kind, true, false, terms, supers>
+                       : kernel<T, kind, false, false, terms, supers>;
+}
+
 template <typename T, forces::DevicePair kind, int terms>
 void launch(backend::Queue& queue, const PeriodicPairs<T>& in, bool potential, bool virial) {
     const dim3 grid(static_cast<unsigned>(in.blocks), static_cast<unsigned>(in.parts));
-    const auto body = virial      ? kernel<T, kind, true, true, terms>
-                      : potential ? kernel<T, kind, true, false, terms>
-                                  : kernel<T, kind, false, false, terms>;
+    const auto body = in.supers != nullptr ? kernel_of<T, kind, terms, true>(potential, virial)
+                                           : kernel_of<T, kind, terms, false>(potential, virial);
     body<<<grid, 32 * warps, 0, queue.stream()>>>(in);
     GRAFT_CUDA_LAUNCHED("pairs of a periodic box");
     ++queue.launches;
