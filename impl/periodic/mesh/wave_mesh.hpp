@@ -61,6 +61,7 @@ class WaveMesh {
     double slope(double square) const;
     void fill_influence(const backend::Executor& executor);
     void fill_self(const backend::Executor& executor);
+    void add_own(int64_t i, int64_t j, double* sum) const;
     double copies_of(int64_t k) const;
     void sort_places(const backend::Executor& executor, const Fractions& particles, const double* charge);
     void add_energy(int64_t j, int64_t k, const T* squares, double* sum) const;
@@ -74,9 +75,8 @@ class WaveMesh {
     double scale_ = 0;
     std::vector<MeshAxisSums> axis_[3];
     Softened softened_;
-    void add_own(int64_t i, int64_t j, double* sum) const;
-    WaveEnergy own_; // what a unit charge lacks of its own energy
-    double self_[3][self_terms] = {};
+    double self_[3][self_terms] = {}; // what a unit charge does to itself along each axis: amplitudes of 1 and 2 turns a spacing
+    WaveEnergy own_;                  // what it lacks of its own energy
     core::Buffer<T> mesh_, real_, imaginary_, influence_, scratch_, squares_;
     core::Buffer<double> u1_, u2_, u3_, charge_, sums_, shared_;
     core::Buffer<int32_t> tile_counts_, tile_begin_; // a row of counts for each chunk of particles

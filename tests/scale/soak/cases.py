@@ -54,6 +54,8 @@ def add_box(dice, case, deck, length):
     if which == "xyz" and deck.get("method", "tree") == "tree" and deck.get("softening.kind") != "plummer" and dice.random() < 0.5:
         deck["ewald.method"] = "replicas"
         deck["order"] = str(dice.choice([1, 2, 4, 4, 6, 8, 12]))
+    elif deck.get("method", "tree") == "tree" and dice.random() < 0.5:
+        deck.update({"ewald.waves": "mesh", "ewald.accuracy": dice.choice(["1e-2", "1e-4", "1e-6"])})
     plain = which == "xyz" and "softening.kind" not in deck
     case["oracle"] = "lattice" if plain else "none"
 
