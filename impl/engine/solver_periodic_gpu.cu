@@ -17,15 +17,18 @@ double pair_cost(settings::Precision precision) {
     return precision == settings::Precision::fp64 ? 8 : 4;
 }
 
+constexpr const char* mesh_is_not_had =
+    "with method direct, and on GPUs over ranks, for some of the particles alone and with Plummer's softening";
+
 /// What a mesh may be used for: not over ranks, whose structure factors are added up, nor for some targets alone, whose charges
 /// are not at hand.
 periodic::MeshModel mesh_model(const DeviceJob& job) {
     const settings::Settings& s = job.settings;
     constexpr int64_t least_for_mesh = 30000; // below, launches take longer than what they save
-    periodic::MeshModel mesh{!job.sums_exactly && (job.n >= least_for_mesh || s.wave_sum == settings::WaveSum::mesh) && s.wave_sum != settings::WaveSum::sum && !job.over_ranks &&
-                                 !job.some() && s.softening != settings::Softening::plummer,
-                             false, periodic::most_mesh_points};
-    mesh.only = mesh.allowed && s.wave_sum == settings::WaveSum::mesh;
+    const bool had = !job.sums_exactly && !job.over_ranks && !job.some() && s.softening != settings::Softening::plummer;
+    const bool asked = s.long_range == settings::LongRange::mesh;
+    const bool pays = s.long_range == settings::LongRange::auto_ && job.n >= least_for_mesh;
+    periodic::MeshModel mesh{had && (asked || pays), had && asked, periodic::most_mesh_points};
     mesh.particle[0] = 1800, mesh.particle[1] = 3300, mesh.particle[2] = 5700; // on an H200
     mesh.point = 135;
     return mesh;
@@ -91,7 +94,7 @@ void LatticeStep::plan(Computation& c) {
                             s.ewald_alpha,
                             static_cast<double>(s.precision),
                             static_cast<double>(s.method),
-                            static_cast<double>(s.wave_sum),
+                            static_cast<double>(s.long_range),
                             static_cast<double>(job.some()),
                             static_cast<double>(job.sums_exactly),
                             s.theta,
@@ -110,10 +113,7 @@ void LatticeStep::plan(Computation& c) {
     p.mesh = mesh_model(job);
     const periodic::EwaldSplit split = periodic::split_ewald(p);
     if (plan.measured)
-        periodic::PeriodicSum::check_mesh(s, split,
-                                          p.mesh.allowed ? nullptr
-                                                         : "with method direct, and on GPUs over ranks, for some of the particles "
-                                                           "alone and with Plummer's softening");
+        periodic::PeriodicSum::check_mesh(s, split, p.mesh.allowed ? nullptr : mesh_is_not_had);
     if (plan.measured)
         periodic::PeriodicSum::check_size(s, plan.box, split, longest);
     plan.alpha = split.alpha, plan.cutoff = split.cutoff, plan.largest_wave = split.largest_wave;

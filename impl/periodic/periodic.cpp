@@ -55,7 +55,7 @@ bool PeriodicSum::suits_replicas(comm::Communicator& comm, const settings::Setti
 }
 
 PeriodicSum::PeriodicSum(core::Memory& memory)
-    : sample_(memory, "sample of particles"), places_(memory), mesh_single_(memory), mesh_full_(memory), sums_(memory, "structure factors"),
+    : sample_(memory, "sample of particles"), places_(memory), mesh_(memory), sums_(memory, "structure factors"),
       derivative_(memory, "wave derivatives"), scratch_single_(memory, "wave powers"),
       weighted_single_(memory, "waves"), scratch_full_(memory, "wave powers"),
       weighted_full_(memory, "waves") {}
@@ -187,13 +187,12 @@ void PeriodicSum::prepare_split(comm::Communicator& comm, const settings::Settin
     cells.direct = static_cast<double>(essential::direct_count(settings));
     cells.leaf = settings.tuned ? settings.leaf : 0;
     cells.group = settings.tuned ? settings.group : cell_group;
-    p.mesh.allowed = settings.method == settings::Method::tree && settings.wave_sum != settings::WaveSum::sum;
-    p.mesh.only = p.mesh.allowed && settings.wave_sum == settings::WaveSum::mesh;
+    p.mesh.allowed = settings.method == settings::Method::tree && settings.long_range != settings::LongRange::sum;
+    p.mesh.only = p.mesh.allowed && settings.long_range == settings::LongRange::mesh;
     if (cells.allowed)
         p.crowding = find_crowding(comm, problem, all_particles);
     comm.together([&] {
         charge_ = totals.charge;
-        square_sum_ = totals.square;
         density_ = static_cast<double>(all_particles) / lattice_.volume();
         const double softening = plummer ? std::sqrt(totals.softening_square) : 0;
         if (split_problem_ == p && waves_.softening() == softening)
@@ -213,7 +212,7 @@ void PeriodicSum::prepare_split(comm::Communicator& comm, const settings::Settin
 }
 
 void PeriodicSum::check_mesh(const settings::Settings& settings, const EwaldSplit& split, const char* where_not) {
-    if (settings.wave_sum != settings::WaveSum::mesh || split.mesh.order > 0)
+    if (settings.long_range != settings::LongRange::mesh || split.mesh.order > 0)
         return;
     if (where_not != nullptr)
         core::fail(core::Status::unsupported, "ewald.waves mesh: there is none %s; expected ewald.waves auto or sum", where_not);

@@ -227,15 +227,19 @@ class PeriodicSum {
     Waves waves_;
     geometry::Box sources_; // of all ranks
     bool one_sign_ = false;
-    double charge_ = 0, square_sum_ = 0, typical_field_ = 0, density_ = 0;
+    double charge_ = 0, typical_field_ = 0, density_ = 0;
     bool replicas_ = false;
     DistantImages far_;
     Shape shape_;
     WireImages wire_;
     core::Buffer<double> sample_; // places of some particles of all ranks, and how many each stands for
     Places places_;
-    WaveMesh<float> mesh_single_;
-    WaveMesh<double> mesh_full_;
+    struct Meshes {
+        explicit Meshes(core::Memory& memory) : single(memory), full(memory) {}
+        WaveMesh<float> single;
+        WaveMesh<double> full;
+    };
+    Meshes mesh_;
     core::Buffer<double> sums_; // structure factors, per chunk of particles; the first ends as the total
     core::Buffer<double> derivative_; // of the potential by the fractions, per thread
     core::Buffer<float> scratch_single_, weighted_single_;

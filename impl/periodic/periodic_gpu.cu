@@ -301,7 +301,8 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
     const int64_t supers = w.chunks.size() < least_for_super_chunks ? 0 : divided(w.chunks.size(), 32);
     w.supers.resize(supers);
     if (task.sources.n > 0)
-        task.sources = w.sources.sort(queue, lattice_.box, given.sources, w.chunks.data(), supers > 0 ? w.supers.data() : nullptr);
+        task.sources = w.sources.sort(queue, lattice_.box, given.sources, w.chunks.data(),
+                                      supers > 0 ? w.supers.data() : nullptr);
     if (task.all)
         task.targets = task.sources;
     else if (n > 0)

@@ -129,7 +129,7 @@ void PeriodicSum::add_mesh(const backend::Executor& executor, comm::Communicator
     });
     mesh.sum_over(comm);
     comm.together([&] {
-        mesh.convolve(executor, square_sum_, energy);
+        mesh.convolve(executor, split_problem_->square_sum, energy);
         add_smooth(executor, problem, origin, with_potential, scale, field,
                    [&](const Fractions& places, const auto& item, int, double* sum) {
                        double charge[field_block];
@@ -150,8 +150,8 @@ void PeriodicSum::add_waves(const backend::Executor& executor, comm::Communicato
     WaveEnergy waves;
     if (split_.mesh.order > 0) {
         WaveEnergy* const energy = problem.with_virial ? &waves : nullptr;
-        full ? add_mesh(executor, comm, problem, origin, with_potential, mesh_full_, field, energy)
-             : add_mesh(executor, comm, problem, origin, with_potential, mesh_single_, field, energy);
+        full ? add_mesh(executor, comm, problem, origin, with_potential, mesh_.full, field, energy)
+             : add_mesh(executor, comm, problem, origin, with_potential, mesh_.single, field, energy);
     } else {
         comm.together([&] {
             full ? sum_structure(executor, problem, scratch_full_)

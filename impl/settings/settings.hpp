@@ -19,7 +19,7 @@ enum class Walk : int32_t { group, transposed };
 enum class Local : int32_t { auto_, off, on };
 /// How the images of a periodic box are summed (periodic/periodic.hpp). auto_: by the call, see choices.hpp.
 enum class LatticeSum : int32_t { auto_, split, replicas };
-enum class WaveSum : int32_t { auto_, sum, mesh };
+enum class LongRange : int32_t { auto_, sum, mesh };
 /// Over ranks: a tree per rank over its own particles, or one root cube and key grid for all ranks (octree
 /// only).
 enum class TreeScope : int32_t { local, global };

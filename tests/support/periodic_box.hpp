@@ -24,7 +24,7 @@ inline settings::Settings periodic_settings(const PeriodicBox& box,
     s.method = method, s.precision = precision;
     s.interaction = settings::Interaction::coulomb;
     s.theta = 0; // all pairs: what the lattice sum alone gives
-    s.wave_sum = settings::WaveSum::sum; // exact; periodic_mesh_test.cpp is about the other
+    s.long_range = settings::LongRange::sum; // exact; periodic_mesh_test.cpp is about the other
     s.has_box = s.periodic = true;
     for (int a = 0; a < 3; ++a) {
         s.box_lower[a] = box.lower[a], s.box_upper[a] = box.lower[a] + box.edge[a];

@@ -13,10 +13,12 @@ FourierPlan::FourierPlan(int points) : length(points) {
         factors.push_back(factor);
         rest /= factor;
     }
-    cosine.resize(static_cast<size_t>(length)), sine.resize(static_cast<size_t>(length));
+    cosine.resize(static_cast<size_t>(length));
+    sine.resize(static_cast<size_t>(length));
     for (int k = 0; k < length; ++k) {
         const double angle = 6.283185307179586477 * k / length;
-        cosine[static_cast<size_t>(k)] = std::cos(angle), sine[static_cast<size_t>(k)] = std::sin(angle);
+        cosine[static_cast<size_t>(k)] = std::cos(angle);
+        sine[static_cast<size_t>(k)] = std::sin(angle);
     }
 }
 

@@ -26,7 +26,9 @@ std::vector<MeshAxisSums> mesh_axis_sums(int order, int64_t count) {
         for (int n = -aliases; n <= aliases; ++n) {
             const double f = mesh_frequency(k, count) + n * points, u = spline_transform(order, f, points);
             transform[n + aliases] = u;
-            sums.square += u * u, sums.first += f * u * u, sums.second += f * f * u * u;
+            sums.square += u * u;
+            sums.first += f * u * u;
+            sums.second += f * f * u * u;
         }
         sums.alone = transform[aliases] * transform[aliases];
         for (int m = 1; m <= mesh_self_terms; ++m)

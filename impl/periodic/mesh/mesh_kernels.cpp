@@ -88,9 +88,12 @@ void read_order(const MeshShape& shape, const Spline<T>& spline, const MeshPoint
     alignas(64) T dx[spline_lanes], dy[spline_lanes], dz[spline_lanes];
     for (int64_t p = points.begin; p < points.end; ++p) {
         const Stencil<order, T> stencil(shape, points, p);
-        weigh<order>(spline.value, stencil.t[0], x), weigh<order>(spline.slope, stencil.t[0], dx);
-        weigh<order>(spline.value, stencil.t[1], y), weigh<order>(spline.slope, stencil.t[1], dy);
-        weigh<order>(spline.value, stencil.t[2], z), weigh<order>(spline.slope, stencil.t[2], dz);
+        weigh<order>(spline.value, stencil.t[0], x);
+        weigh<order>(spline.slope, stencil.t[0], dx);
+        weigh<order>(spline.value, stencil.t[1], y);
+        weigh<order>(spline.slope, stencil.t[1], dy);
+        weigh<order>(spline.value, stencil.t[2], z);
+        weigh<order>(spline.slope, stencil.t[2], dz);
         double sums[4] = {0, 0, 0, 0};
         for (int64_t lane = 0; lane < order; lane += lanes) {
             auto value = hn::Zero(d), by_x = hn::Zero(d), by_y = hn::Zero(d);
@@ -116,15 +119,17 @@ void read_order(const MeshShape& shape, const Spline<T>& spline, const MeshPoint
         const int64_t to = p - points.begin;
         if (potential != nullptr)
             potential[to] = sums[0];
-        d1[to] = sums[1], d2[to] = sums[2], d3[to] = sums[3];
+        d1[to] = sums[1];
+        d2[to] = sums[2];
+        d3[to] = sums[3];
     }
 }
 
 /// Two arrays of lines in `scratch`, the second as room for the transform.
 template <typename T>
-struct LineRoom {
+struct LineBuffers {
     Lines<T> lines, other;
-    LineRoom(int64_t length, T* scratch) {
+    LineBuffers(int64_t length, T* scratch) {
         const int64_t size = length * lines_at_once<T>;
         lines = {scratch, scratch + size};
         other = {scratch + 2 * size, scratch + 3 * size};
@@ -138,7 +143,7 @@ void rows_forward(const MeshShape& shape, const FourierPlan& plan, int64_t first
                   const Spectrum<T>& spectrum, T* scratch) {
     constexpr int64_t at_once = lines_at_once<T>;
     const int64_t rows = shape.count[0] * shape.count[1], length = shape.count[2];
-    LineRoom<T> room(length, scratch);
+    LineBuffers<T> room(length, scratch);
     for (int64_t line = 0; line < at_once; ++line)
         for (int part = 0; part < 2; ++part) {
             T* const to = (part == 0 ? room.lines.real : room.lines.imaginary) + line;
@@ -161,9 +166,12 @@ void rows_forward(const MeshShape& shape, const FourierPlan& plan, int64_t first
             const T half = T(0.5);
             const T a = half * room.lines.real[here], b = half * room.lines.imaginary[here];
             const T c = half * room.lines.real[opposite], e = half * room.lines.imaginary[opposite];
-            real[k] = a + c, imaginary[k] = b - e;
-            if (two)
-                real[shape.half_row + k] = b + e, imaginary[shape.half_row + k] = c - a;
+            real[k] = a + c;
+            imaginary[k] = b - e;
+            if (two) {
+                real[shape.half_row + k] = b + e;
+                imaginary[shape.half_row + k] = c - a;
+            }
         }
         for (int64_t k = length / 2 + 1; k < shape.half_row; ++k) {
             real[k] = imaginary[k] = 0;
@@ -178,7 +186,7 @@ void rows_backward(const MeshShape& shape, const FourierPlan& plan, int64_t firs
                    const Spectrum<T>& spectrum, T* scratch) {
     constexpr int64_t at_once = lines_at_once<T>;
     const int64_t rows = shape.count[0] * shape.count[1], length = shape.count[2];
-    LineRoom<T> room(length, scratch);
+    LineBuffers<T> room(length, scratch);
     for (int64_t line = 0; line < at_once; ++line) {
         const int64_t row = 2 * (first + std::min(line, pairs - 1));
         const bool two = row + 1 < rows;
@@ -219,7 +227,7 @@ void columns(const MeshShape& shape, const FourierPlan& plan, int64_t i, int64_t
              T* scratch) {
     constexpr int64_t at_once = lines_at_once<T>;
     const int64_t count = shape.count[1], first = i * count * shape.half_row + k;
-    LineRoom<T> room(count, scratch);
+    LineBuffers<T> room(count, scratch);
     copy_columns(count, spectrum.real + first, shape.half_row, room.lines.real, at_once);
     copy_columns(count, spectrum.imaginary + first, shape.half_row, room.lines.imaginary, at_once);
     if (inverse)
@@ -235,7 +243,7 @@ void convolve(const MeshShape& shape, const FourierPlan& plan, int64_t j, int64_
               const Spectrum<T>& spectrum, T* squares, T* scratch) {
     constexpr int64_t at_once = lines_at_once<T>;
     const int64_t count = shape.count[0], first = j * shape.half_row + k, plane = shape.count[1] * shape.half_row;
-    LineRoom<T> room(count, scratch);
+    LineBuffers<T> room(count, scratch);
     copy_columns(count, spectrum.real + first, plane, room.lines.real, at_once);
     copy_columns(count, spectrum.imaginary + first, plane, room.lines.imaginary, at_once);
     fourier(plan, room.lines, room.other);
@@ -248,7 +256,8 @@ void convolve(const MeshShape& shape, const FourierPlan& plan, int64_t j, int64_
             const auto factor = hn::Load(d, influence + first + i * plane + lane);
             if (squares != nullptr)
                 hn::Store(hn::MulAdd(r, r, hn::Mul(m, m)), d, squares + i * at_once + lane);
-            hn::Store(hn::Mul(r, factor), d, real), hn::Store(hn::Mul(m, factor), d, imaginary);
+            hn::Store(hn::Mul(r, factor), d, real);
+            hn::Store(hn::Mul(m, factor), d, imaginary);
         }
     inverse_fourier(plan, room.lines, room.other);
     copy_columns(count, room.lines.real, at_once, spectrum.real + first, plane);

@@ -16,6 +16,12 @@ struct alignas(2 * sizeof(T)) Pair {
     T re, im;
 };
 
+inline constexpr double pi = 3.14159265358979323846;
+
+__device__ inline double frequency(int k, int count) {
+    return 2 * k <= count ? k : k - count;
+}
+
 /// One axis' transform.
 struct LinePlan {
     int length, steps;
@@ -40,16 +46,17 @@ struct MeshView {
     T* influence;     // as the spectrum
     double* own_rows; // own_size a row
     double* own;      // own_size: what a unit charge does to itself; see wave_mesh.cpp
-    double* virial;   // six numbers a block of convolve(), then the own ones
-    double* charge;
-    double* field;
+    struct Output {
+        double* virial; // six numbers a block of convolve(), then the own ones
+        double *charge, *field;
+    } out;
     const backend::DeviceStatus* status;
     Spline<T> spline;
 };
 
 /// Keys: the tile of each source.
-void make_tile_keys(backend::Queue& queue, const forces::DeviceSources& sources, const geometry::Lattice& box, const int (&count)[3],
-                    const int (&tiles)[3], uint32_t* keys, int32_t* index);
+void make_tile_keys(backend::Queue& queue, const forces::DeviceSources& sources, const geometry::Lattice& box,
+                    const int (&count)[3], const int (&tiles)[3], uint32_t* keys, int32_t* index);
 
 template <typename T>
 void launch_tables(backend::Queue& queue, const MeshView<T>& view);

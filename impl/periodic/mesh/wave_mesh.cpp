@@ -15,17 +15,23 @@ void turn_of(double t, double& sine, double& cosine) {
     const double x = pi * t, square = x * x;
     const double s = x * (1 - square / 6 * (1 - square / 20 * (1 - square / 42)));
     const double c = 1 - square / 2 * (1 - square / 12 * (1 - square / 30 * (1 - square / 56)));
-    sine = 2 * s * c, cosine = 1 - 2 * s * s;
+    sine = 2 * s * c;
+    cosine = 1 - 2 * s * s;
 }
 
 } // namespace
 
 template <typename T>
+WaveMesh<T>::Sorted::Sorted(core::Memory& memory)
+    : u1(memory, "places on the mesh"), u2(memory, "places on the mesh"), u3(memory, "places on the mesh"),
+      charge(memory, "charges by tile") {}
+
+template <typename T>
 WaveMesh<T>::WaveMesh(core::Memory& memory)
     : mesh_(memory, "mesh"), real_(memory, "spectrum of the mesh"), imaginary_(memory, "spectrum of the mesh"),
       influence_(memory, "influence function"), scratch_(memory, "room of transforms"), squares_(memory, "room of transforms"),
-      u1_(memory, "places on the mesh"), u2_(memory, "places on the mesh"), u3_(memory, "places on the mesh"),
-      charge_(memory, "charges by tile"), sums_(memory, "sums of the mesh"), shared_(memory, "mesh of all ranks"), tile_counts_(memory, "tiles of the mesh"), tile_begin_(memory, "tiles of the mesh") {}
+      sorted_(memory), sums_(memory, "sums of the mesh"), shared_(memory, "mesh of all ranks"),
+      tile_counts_(memory, "tiles of the mesh"), tile_begin_(memory, "tiles of the mesh") {}
 
 template <typename T>
 void WaveMesh<T>::prepare(const backend::Executor& executor, const Waves& waves, const MeshChoice& choice, double scale) {
@@ -61,7 +67,8 @@ void WaveMesh<T>::fill_softened(const backend::Executor& executor) {
     for (int a = 0; a < 3; ++a)
         largest += pi * static_cast<double>(shape_.count[a]) / lattice_.width(a);
     softened_.step = largest / steps;
-    softened_.factor.resize(steps + 3), softened_.slope.resize(steps + 3);
+    softened_.factor.resize(steps + 3);
+    softened_.slope.resize(steps + 3);
     executor.for_each(steps + 3, [&](int64_t i) {
         const double k = static_cast<double>(std::max<int64_t>(i, 1)) * softened_.step;
         softened_.factor[static_cast<size_t>(i)] = waves_.factor(k * k);
@@ -160,6 +167,11 @@ void WaveMesh<T>::add_own(int64_t i, int64_t j, double* sum) const {
     const MeshAxisSums& y = axis_[1][static_cast<size_t>(j)];
     const double most = 100 * waves_.alpha() * waves_.alpha(); // k^2 of weights below exp(-25)
     double* const own = sum + 3 * self_terms;
+    double length[3]; // of the edges: a vector's frequency along one is at most |k| length / 2 pi
+    for (int a = 0; a < 3; ++a) {
+        const geometry::Vec3 edge = lattice_.shift(a == 0, a == 1, a == 2);
+        length[a] = std::sqrt(edge.x * edge.x + edge.y * edge.y + edge.z * edge.z);
+    }
     const auto add = [&](const geometry::Vec3& g, double energy) {
         const double a = 2 * pi * g.x, b = 2 * pi * g.y, c = 2 * pi * g.z, along = 2 * energy * slope(a * a + b * b + c * c);
         const double moved[6] = {along * a * a - energy, along * b * b - energy, along * c * c - energy,
@@ -179,14 +191,22 @@ void WaveMesh<T>::add_own(int64_t i, int64_t j, double* sum) const {
         const double f[3] = {mesh_frequency(i, shape_.count[0]), mesh_frequency(j, shape_.count[1]), static_cast<double>(k)};
         if (influence != 0)
             add(lattice_.reciprocal(f[0], f[1], f[2]), -0.5 / scale_ * influence * x.square * y.square * z.square);
-        for (int n = 0; n < 27; ++n) { // beyond the mesh, too
-            const auto points = [&](int a) { return static_cast<double>(shape_.count[a]); };
-            const geometry::Vec3 g = lattice_.reciprocal(f[0] + (n % 3 - 1) * points(0), f[1] + (n / 3 % 3 - 1) * points(1),
-                                                         f[2] + (n / 9 - 1) * points(2));
-            const double square = 4 * pi * pi * (g.x * g.x + g.y * g.y + g.z * g.z);
-            if (square > 0 && square < most)
-                add(g, 0.5 * copies_of(k) * weight(square));
-        }
+        double reached[3][3]; // frequencies along each axis: of this mesh, and beyond it where vectors of weight may be
+        int reaches[3] = {0, 0, 0};
+        for (int a = 0; a < 3; ++a)
+            for (int n = -1; n <= 1; ++n) {
+                const double other = f[a] + n * static_cast<double>(shape_.count[a]), least = 2 * pi * other / length[a];
+                if (n == 0 || least * least < most)
+                    reached[a][reaches[a]++] = other;
+            }
+        for (int c = 0; c < reaches[2]; ++c)
+            for (int b = 0; b < reaches[1]; ++b)
+                for (int a = 0; a < reaches[0]; ++a) {
+                    const geometry::Vec3 g = lattice_.reciprocal(reached[0][a], reached[1][b], reached[2][c]);
+                    const double square = 4 * pi * pi * (g.x * g.x + g.y * g.y + g.z * g.z);
+                    if (square > 0 && square < most)
+                        add(g, 0.5 * copies_of(k) * weight(square));
+                }
     }
 }
 
@@ -218,7 +238,7 @@ void WaveMesh<T>::sort_places(const backend::Executor& executor, const Fractions
         }
         return index;
     };
-    for (core::Buffer<double>* values : {&u1_, &u2_, &u3_, &charge_})
+    for (core::Buffer<double>* values : {&sorted_.u1, &sorted_.u2, &sorted_.u3, &sorted_.charge})
         values->resize(n);
     tile_counts_.resize(chunks * tiles);
     tile_begin_.resize(tiles + 1);
@@ -244,7 +264,10 @@ void WaveMesh<T>::sort_places(const backend::Executor& executor, const Fractions
         double u[3];
         for (int64_t p = begin; p < end; ++p) {
             const int32_t to = next[place(p, u)]++;
-            u1_[to] = u[0], u2_[to] = u[1], u3_[to] = u[2], charge_[to] = charge[p];
+            sorted_.u1[to] = u[0];
+            sorted_.u2[to] = u[1];
+            sorted_.u3[to] = u[2];
+            sorted_.charge[to] = charge[p];
         }
     });
 }
@@ -261,9 +284,9 @@ void WaveMesh<T>::spread(const backend::Executor& executor, const Fractions& par
         executor.for_each(rows[0] * rows[1], [&](int64_t k) {
             const int64_t i = first[0] + 2 * (k / rows[1]), j = first[1] + 2 * (k % rows[1]);
             const int64_t tile = (i * tiles_[1] + j) * tiles_[2];
-            periodic::spread<T>(shape_, spline_,
-                                {u1_.data(), u2_.data(), u3_.data(), tile_begin_[tile], tile_begin_[tile + tiles_[2]]},
-                                charge_.data(), mesh_.data());
+            const MeshPoints points{sorted_.u1.data(), sorted_.u2.data(), sorted_.u3.data(), tile_begin_[tile],
+                                    tile_begin_[tile + tiles_[2]]};
+            periodic::spread<T>(shape_, spline_, points, sorted_.charge.data(), mesh_.data());
         }, 1);
     }
 }
@@ -337,7 +360,8 @@ void WaveMesh<T>::add_energy(int64_t j, int64_t k, const T* squares, double* sum
             const geometry::Vec3 g = lattice_.reciprocal(mesh_frequency(i, shape_.count[0]), mesh_frequency(j, shape_.count[1]),
                                                          static_cast<double>(k + lane));
             const double x = 2 * pi * g.x, y = 2 * pi * g.y, z = 2 * pi * g.z;
-            const double energy = 0.5 / scale_ * copies_of(k + lane) * influence * static_cast<double>(squares[i * at_once + lane]);
+            const double energy =
+                0.5 / scale_ * copies_of(k + lane) * influence * static_cast<double>(squares[i * at_once + lane]);
             const double along = 2 * energy * slope(x * x + y * y + z * z);
             const double moved[6] = {along * x * x - energy, along * y * y - energy, along * z * z - energy,
                                      along * x * y,          along * x * z,          along * y * z};

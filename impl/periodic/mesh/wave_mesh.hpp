@@ -78,7 +78,12 @@ class WaveMesh {
     double self_[3][self_terms] = {}; // what a unit charge does to itself along each axis: amplitudes of 1 and 2 turns a spacing
     WaveEnergy own_;                  // what it lacks of its own energy
     core::Buffer<T> mesh_, real_, imaginary_, influence_, scratch_, squares_;
-    core::Buffer<double> u1_, u2_, u3_, charge_, sums_, shared_;
+    struct Sorted { // particles by tile, in units of the spacing
+        explicit Sorted(core::Memory& memory);
+        core::Buffer<double> u1, u2, u3, charge;
+    };
+    Sorted sorted_;
+    core::Buffer<double> sums_, shared_;
     core::Buffer<int32_t> tile_counts_, tile_begin_; // a row of counts for each chunk of particles
     int64_t tiles_[3] = {0, 0, 0};
 };

@@ -124,14 +124,15 @@ void DeviceWaveMesh::Work::sum(backend::Queue& queue, const MeshWavesTask& task)
         const auto tiles = static_cast<uint32_t>(in.tiles[0] * in.tiles[1] * in.tiles[2]);
         backend::sort_pairs(queue, keys.data(), sorted.data(), index.data(), order.data(), n, 0, std::bit_width(tiles));
     }
-    GRAFT_CUDA(cudaMemsetAsync(whole.data(), 0, static_cast<size_t>(choice.points()) * sizeof(unsigned long long), queue.stream()));
+    GRAFT_CUDA(cudaMemsetAsync(whole.data(), 0, static_cast<size_t>(choice.points()) * sizeof(unsigned long long),
+                               queue.stream()));
     in.sources = task.sources, in.targets = task.targets;
     in.index = order.data(), in.tile = sorted.data();
     in.charge_scale = task.charge_scale;
     in.fixed = std::ldexp(1.0, 60 - std::ilogb(task.charge_scale) - 1); // the magnitudes add up to the scale at most
     virials = task.virial ? mesh::convolve_blocks(in) + 1 : 0;
     virial.resize(6 * virials);
-    in.virial = virial.data(), in.charge = task.charge, in.field = task.field;
+    in.out = {virial.data(), task.charge, task.field};
     mesh::launch_sum(queue, in, task.virial);
 }
 
@@ -175,8 +176,8 @@ __global__ void tile_keys(const forces::DeviceSources from, const TileKeys in, u
 
 } // namespace
 
-void make_tile_keys(backend::Queue& queue, const forces::DeviceSources& sources, const geometry::Lattice& box, const int (&count)[3],
-                    const int (&tiles)[3], uint32_t* keys, int32_t* index) {
+void make_tile_keys(backend::Queue& queue, const forces::DeviceSources& sources, const geometry::Lattice& box,
+                    const int (&count)[3], const int (&tiles)[3], uint32_t* keys, int32_t* index) {
     TileKeys in{box, {}, {}};
     std::copy_n(count, 3, in.count), std::copy_n(tiles, 3, in.tiles);
     tile_keys<<<backend::blocks_for(sources.n, 256), 256, 0, queue.stream()>>>(sources, in, keys, index);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The mesh of wave_mesh.hpp on the device: the same splines, influence function and corrections.
 //
-// Charges are spread by warps: a warp has consecutive particles of the order of tiles of 8 x 8 x 8 points, adds them one after the
-// other to the tile and what is around it in shared memory, and adds that to the mesh in whole numbers, so that the order of
-// additions does not matter: the same bits every run. Transforms of lines stand in shared memory. Nothing waits.
+// Charges are spread by warps: a warp has consecutive particles of the order of tiles of 8 x 8 x 8 points, adds them one after
+// the other to the tile and what is around it in shared memory, and adds that to the mesh in whole numbers, so that the order
+// of additions does not matter: the same bits every run. Transforms of lines stand in shared memory. Nothing waits.
 #pragma once
 
 #include "forces/evaluate_gpu.cuh"

@@ -128,10 +128,11 @@ TEST_F(Periodic, AMeshIsTheSumOverWaves) {
                     if (cases.skip() || ((precision != Precision::fp64 || !neutral) && accuracy < 1e-5))
                         continue;
                     Settings s = periodic_settings(box, Method::tree, precision);
-                    s.wave_sum = graft::settings::WaveSum::mesh, s.ewald_accuracy = accuracy;
+                    s.long_range = graft::settings::LongRange::mesh, s.ewald_accuracy = accuracy;
                     const Answer r = run(s, cloud), again = run(s, cloud);
                     const std::string what = std::to_string(accuracy) + (neutral ? " neutral" : " positive");
-                    const double limit = accuracy + (precision == Precision::fp64 ? 0 : 5e-6), net = neutral ? 1 : 50; // pairs beyond the cut-off
+                    const double limit = accuracy + (precision == Precision::fp64 ? 0 : 5e-6);
+                    const double net = neutral ? 1 : 50; // pairs beyond the cut-off
                     EXPECT_LT(rms_error(r, expected), limit) << what;
                     EXPECT_LT(worst(r.potential, expected.potential), 10 * net * limit) << what;
                     EXPECT_NEAR(r.energy, expected.energy, net * limit * std::abs(expected.energy)) << what;
@@ -150,7 +151,7 @@ TEST_F(Periodic, AMeshOfASlabAndAtPoints) {
     Settings s = periodic_settings(cube, Method::tree);
     s.open_axis = 2;
     Settings mesh = s;
-    mesh.wave_sum = graft::settings::WaveSum::mesh, mesh.ewald_accuracy = 1e-5;
+    mesh.long_range = graft::settings::LongRange::mesh, mesh.ewald_accuracy = 1e-5;
     EXPECT_LT(rms_error(run(mesh, cloud), run(s, cloud)), 1e-5);
     s.open_axis = mesh.open_axis = -1;
     Wish wish;

@@ -76,7 +76,7 @@ TEST_F(PeriodicTimes, AgainstN) {
 
 /// Both ways of the smooth part, as chosen, for charges at the density of water's atoms.
 TEST_F(PeriodicTimes, OnAMesh) {
-    using graft::settings::WaveSum;
+    using graft::settings::LongRange;
     Engine engine;
     Wish wish;
     wish.potential = wish.sums = false;
@@ -87,12 +87,13 @@ TEST_F(PeriodicTimes, OnAMesh) {
         const Answer expected = n <= 100000 ? engine.run(exact, cloud, wish, Layout::soa64, MemorySpace::device) : Answer();
         for (const double accuracy : {3e-3, 5e-4, 1e-4}) {
             std::printf("n %lld accuracy %g:", static_cast<long long>(n), accuracy);
-            for (const WaveSum sum : {WaveSum::sum, WaveSum::mesh}) {
+            for (const LongRange sum : {LongRange::sum, LongRange::mesh}) {
                 Settings s = settings_of(Precision::mixed, accuracy);
-                s.method = graft::settings::Method::tree, s.wave_sum = sum;
+                s.method = graft::settings::Method::tree, s.long_range = sum;
                 const DeviceReport r = best(s, call, engine);
-                std::printf("  %s %.1f us (alpha %.4g, cut-off %.4g, mesh %lld of order %lld)", sum == WaveSum::mesh ? "mesh" : "sum",
-                            1e6 * r.time_s.total, r.periodic.alpha, r.periodic.cutoff, static_cast<long long>(r.periodic.mesh[1]),
+                const char* const name = sum == LongRange::mesh ? "mesh" : "sum";
+                std::printf("  %s %.1f us (alpha %.4g, cut-off %.4g, mesh %lld of order %lld)", name, 1e6 * r.time_s.total,
+                            r.periodic.alpha, r.periodic.cutoff, static_cast<long long>(r.periodic.mesh[1]),
                             static_cast<long long>(r.periodic.mesh[0]));
                 if (n <= 100000)
                     std::printf(" rms %.2e",

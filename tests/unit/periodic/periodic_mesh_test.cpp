@@ -12,12 +12,12 @@ const PeriodicBox straight{{1, 1, 1}}, tilted{{1, 1.2, 0.8}, {-2, 3, 0}, {0.3, -
 settings::Settings mesh_settings(const PeriodicBox& box, double accuracy,
                                  settings::Precision precision = settings::Precision::fp64) {
     settings::Settings s = periodic_settings(box, settings::Method::tree, precision);
-    s.wave_sum = settings::WaveSum::mesh, s.ewald_accuracy = accuracy;
+    s.long_range = settings::LongRange::mesh, s.ewald_accuracy = accuracy;
     return s;
 }
 
 Results sum_of_waves(const Cloud& cloud, settings::Settings s, const Choice& choice = {}) {
-    s.wave_sum = settings::WaveSum::sum, s.precision = settings::Precision::fp64, s.ewald_accuracy = 1e-9;
+    s.long_range = settings::LongRange::sum, s.precision = settings::Precision::fp64, s.ewald_accuracy = 1e-9;
     s.theta = 0;
     return compute_periodic(cloud, s, choice);
 }

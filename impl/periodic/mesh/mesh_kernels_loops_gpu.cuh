@@ -1,110 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernels of a mesh: tables, spreading, transforms, reading. wave_mesh.hpp has the formulas.
+// The kernels of a mesh at each computation: spreading, transforms, reading. wave_mesh.hpp has the formulas.
 //
 // Floors, order 6, in lane slots: spreading some 2,000 a particle, reading 1,100 and 216 loads; transforms move 60 bytes a point.
 #pragma once
 
 #include "forces/vector_ops_gpu.cuh"
+#include "periodic/mesh/fourier_lanes_gpu.cuh"
 #include "periodic/mesh/mesh_kernels_gpu.cuh"
 
 namespace graft::periodic::mesh {
 
-constexpr double pi = 3.14159265358979323846;
 constexpr int tile_points = 8;
-
-/// Lines that a block transforms: 128 bytes of consecutive points.
-template <typename T>
-inline constexpr int block_lines = 64 / sizeof(T);
-inline constexpr int line_threads = 256;
-
-__device__ inline double frequency(int k, int count) {
-    return 2 * k <= count ? k : k - count;
-}
-
-// ---- tables ----
-
-/// A block a row of the spectrum.
-template <typename T>
-__global__ void __launch_bounds__(128) fill_tables(const __grid_constant__ MeshView<T> in) {
-    __shared__ double parts[4][own_size];
-    const int row = blockIdx.x, i = row / in.count[1], j = row % in.count[1], lane = threadIdx.x % 32;
-    const AxisSums x = in.axis[0][i], y = in.axis[1][j];
-    const geometry::Vec3 g1 = in.box.reciprocal(1, 0, 0), g2 = in.box.reciprocal(0, 1, 0), g3 = in.box.reciprocal(0, 0, 1);
-    const auto dot = [](const geometry::Vec3& a, const geometry::Vec3& b) {
-        return 4 * pi * pi * (a.x * b.x + a.y * b.y + a.z * b.z);
-    };
-    const auto weight = [&](double square) {
-        return 4 * pi / (in.box.volume() * square) * exp(-square / (4 * in.alpha * in.alpha));
-    };
-    double sum[own_size] = {};
-    const auto add = [&](const geometry::Vec3& g, double square, double energy) {
-        const double a = 2 * pi * g.x, b = 2 * pi * g.y, c = 2 * pi * g.z;
-        const double along = 2 * energy * (1 / square + 1 / (4 * in.alpha * in.alpha));
-        double* const own = sum + 3 * self_terms;
-        own[0] += energy;
-        own[1] += along * a * a - energy, own[2] += along * b * b - energy, own[3] += along * c * c - energy;
-        own[4] += along * a * b, own[5] += along * a * c, own[6] += along * b * c;
-    };
-    for (int k = threadIdx.x; k < in.half; k += blockDim.x) {
-        const AxisSums z = in.axis[2][k];
-        const double copies = k == 0 || 2 * k == in.count[2] ? 1 : 2;
-        const double f[3] = {frequency(i, in.count[0]), frequency(j, in.count[1]), static_cast<double>(k)};
-        const geometry::Vec3 g = in.box.reciprocal(f[0], f[1], f[2]);
-        const double square = dot(g, g);
-        T value = 0;
-        if (square > 0) {
-            const double slopes = dot(g1, g1) * x.second * y.square * z.square + dot(g2, g2) * x.square * y.second * z.square +
-                                  dot(g3, g3) * x.square * y.square * z.second +
-                                  2 * (dot(g1, g2) * x.first * y.first * z.square + dot(g1, g3) * x.first * y.square * z.first +
-                                       dot(g2, g3) * x.square * y.first * z.first);
-            const double squares = x.square * y.square * z.square;
-            value = static_cast<T>(in.unit * weight(square) * square * x.alone * y.alone * z.alone / (slopes * squares));
-            const double influence = static_cast<double>(value) * copies / in.unit;
-            for (int m = 0; m < self_terms; ++m) {
-                sum[m] += influence * x.shifted[m] * y.square * z.square;
-                sum[self_terms + m] += influence * x.square * y.shifted[m] * z.square;
-                sum[2 * self_terms + m] += influence * x.square * y.square * z.shifted[m];
-            }
-            add(g, square, -0.5 * influence * squares);
-        }
-        in.influence[static_cast<int64_t>(row) * in.half + k] = value;
-        for (int n = 0; n < 27; ++n) {
-            const geometry::Vec3 other = in.box.reciprocal(f[0] + (n % 3 - 1) * in.count[0], f[1] + (n / 3 % 3 - 1) * in.count[1],
-                                                           f[2] + (n / 9 - 1) * in.count[2]);
-            const double far = dot(other, other);
-            if (far > 0 && far < 100 * in.alpha * in.alpha)
-                add(other, far, 0.5 * copies * weight(far));
-        }
-    }
-    for (int c = 0; c < own_size; ++c) {
-        for (int step = 16; step > 0; step /= 2)
-            sum[c] += __shfl_xor_sync(~0u, sum[c], step);
-        if (lane == 0)
-            parts[threadIdx.x / 32][c] = sum[c];
-    }
-    __syncthreads();
-    if (threadIdx.x < own_size)
-        in.own_rows[static_cast<int64_t>(row) * own_size + threadIdx.x] =
-            parts[0][threadIdx.x] + parts[1][threadIdx.x] + parts[2][threadIdx.x] + parts[3][threadIdx.x];
-}
-
-/// A block a number.
-static __global__ void __launch_bounds__(256) add_own_rows(const double* rows, int64_t count, double* own) {
-    __shared__ double parts[256];
-    double sum = 0;
-    for (int64_t row = threadIdx.x; row < count; row += 256)
-        sum += rows[row * own_size + blockIdx.x];
-    parts[threadIdx.x] = sum;
-    for (int step = 128; step > 0; step /= 2) {
-        __syncthreads();
-        if (threadIdx.x < step)
-            parts[threadIdx.x] += parts[threadIdx.x + step];
-    }
-    if (threadIdx.x == 0)
-        own[blockIdx.x] = parts[0];
-}
-
-// ---- spreading ----
 
 /// Place in units of the spacing, 0 <= u < count.
 __device__ inline double mesh_place(double fraction, int count) {
@@ -142,8 +48,8 @@ __global__ void __launch_bounds__(32 * spread_warps) spread(const __grid_constan
     uint32_t here = ~0u;
     const auto flush = [&] {
         __syncwarp();
-        const int tile[3] = {static_cast<int>(here / (in.tiles[1] * in.tiles[2])), static_cast<int>(here / in.tiles[2] % in.tiles[1]),
-                             static_cast<int>(here % in.tiles[2])};
+        const int tile[3] = {static_cast<int>(here / (in.tiles[1] * in.tiles[2])),
+                             static_cast<int>(here / in.tiles[2] % in.tiles[1]), static_cast<int>(here % in.tiles[2])};
         for (int k = lane; k < size; k += 32) {
             const T value = sums[k];
             sums[k] = 0;
@@ -205,104 +111,6 @@ __global__ void __launch_bounds__(32 * spread_warps) spread(const __grid_constan
     flush();
 }
 
-// ---- transforms ----
-
-template <typename T>
-__device__ __forceinline__ Pair<T> add(const Pair<T>& a, const Pair<T>& b) {
-    return {a.re + b.re, a.im + b.im};
-}
-template <typename T>
-__device__ __forceinline__ Pair<T> subtract(const Pair<T>& a, const Pair<T>& b) {
-    return {a.re - b.re, a.im - b.im};
-}
-template <typename T>
-__device__ __forceinline__ Pair<T> add_scaled(const Pair<T>& a, T factor, const Pair<T>& b) {
-    return {forces::fused(factor, b.re, a.re), forces::fused(factor, b.im, a.im)};
-}
-/// -i times a.
-template <typename T>
-__device__ __forceinline__ Pair<T> turned(const Pair<T>& a) {
-    return {a.im, -a.re};
-}
-
-/// As transform_few() of fourier_lanes.hpp.
-template <int count, typename T>
-__device__ __forceinline__ void transform_few(Pair<T> (&x)[count]) {
-    if constexpr (count == 2) {
-        const Pair<T> sum = add(x[0], x[1]);
-        x[1] = subtract(x[0], x[1]), x[0] = sum;
-    } else if constexpr (count == 4) {
-        const Pair<T> a = add(x[0], x[2]), b = subtract(x[0], x[2]), c = add(x[1], x[3]), e = turned(subtract(x[1], x[3]));
-        x[0] = add(a, c), x[1] = add(b, e), x[2] = subtract(a, c), x[3] = subtract(b, e);
-    } else if constexpr (count == 3) {
-        const Pair<T> sum = add(x[1], x[2]), difference = turned(subtract(x[1], x[2])), middle = add_scaled(x[0], T(-0.5), sum);
-        x[0] = add(x[0], sum);
-        x[1] = add_scaled(middle, T(0.866025403784438647), difference);
-        x[2] = add_scaled(middle, T(-0.866025403784438647), difference);
-    } else {
-        constexpr T c1 = T(0.309016994374947424), c2 = T(-0.809016994374947424);
-        constexpr T s1 = T(0.951056516295153572), s2 = T(0.587785252292473129);
-        const Pair<T> a = add(x[1], x[4]), b = add(x[2], x[3]);
-        const Pair<T> e = turned(subtract(x[1], x[4])), f = turned(subtract(x[2], x[3]));
-        const Pair<T> one = add_scaled(add_scaled(x[0], c1, a), c2, b), two = add_scaled(add_scaled(x[0], c2, a), c1, b);
-        const Pair<T> odd_one = add_scaled(Pair<T>{s2 * f.re, s2 * f.im}, s1, e);
-        const Pair<T> odd_two = add_scaled(Pair<T>{s2 * e.re, s2 * e.im}, -s1, f);
-        x[0] = add(x[0], add(a, b));
-        x[1] = add(one, odd_one), x[4] = subtract(one, odd_one), x[2] = add(two, odd_two), x[3] = subtract(two, odd_two);
-    }
-}
-
-/// Entry k of a line in shared memory; a column more keeps lines off each other's banks.
-template <typename T>
-__device__ __forceinline__ int place_of(int k, int line) {
-    return k * (block_lines<T> + 1) + line;
-}
-
-template <int count, typename T>
-__device__ __forceinline__ void line_step(const LinePlan& plan, int rest, int stride, const Pair<T>* from, Pair<T>* to) {
-    const int parts = rest / count, jobs = plan.length / count * block_lines<T>;
-    for (int job = threadIdx.x; job < jobs; job += line_threads) {
-        const int line = job % block_lines<T>, b = job / block_lines<T>, p = b / stride, q = b % stride;
-        Pair<T> x[count];
-#pragma unroll
-        for (int k = 0; k < count; ++k)
-            x[k] = from[place_of<T>(q + stride * (p + parts * k), line)];
-        transform_few<count>(x);
-        to[place_of<T>(q + stride * count * p, line)] = x[0];
-#pragma unroll
-        for (int k = 1; k < count; ++k) {
-            const double2 root = __ldg(plan.roots + p * k * stride);
-            const T c = static_cast<T>(root.x), s = static_cast<T>(root.y);
-            to[place_of<T>(q + stride * (count * p + k), line)] = {forces::fused(x[k].im, s, x[k].re * c),
-                                                                 forces::fused(x[k].im, c, -x[k].re * s)};
-        }
-    }
-    __syncthreads();
-}
-
-/// Transforms the block's lines; they are complete before, and the outcome is complete after it, in `lines`.
-template <typename T>
-__device__ __forceinline__ void transform_lines(const LinePlan& plan, Pair<T>*& lines, Pair<T>*& other) {
-    int rest = plan.length, stride = 1;
-    for (int step = 0; step < plan.steps; ++step) {
-        const int factor = plan.factor[step];
-        switch (factor) {
-        case 2: line_step<2>(plan, rest, stride, lines, other); break;
-        case 3: line_step<3>(plan, rest, stride, lines, other); break;
-        case 4: line_step<4>(plan, rest, stride, lines, other); break;
-        default: line_step<5>(plan, rest, stride, lines, other);
-        }
-        Pair<T>* const swapped = lines;
-        lines = other, other = swapped;
-        rest /= factor, stride *= factor;
-    }
-}
-
-template <typename T>
-size_t line_bytes(int length) {
-    return 2 * sizeof(Pair<T>) * static_cast<size_t>(length) * (block_lines<T> + 1);
-}
-
 /// Two rows of the mesh a line: from whole numbers to the spectrum.
 template <typename T>
 __global__ void __launch_bounds__(line_threads) rows_forward(const __grid_constant__ MeshView<T> in) {
@@ -316,8 +124,8 @@ __global__ void __launch_bounds__(line_threads) rows_forward(const __grid_consta
         const int row = first + k / length, point = k % length, line = k / length / 2;
         T value = 0;
         if (row < rows)
-            value = static_cast<T>(static_cast<double>(static_cast<long long>(in.whole[static_cast<int64_t>(row) * length + point])) *
-                                   unfixed);
+            value = static_cast<T>(
+                static_cast<double>(static_cast<long long>(in.whole[static_cast<int64_t>(row) * length + point])) * unfixed);
         Pair<T>& to = lines[place_of<T>(point, line)];
         (k / length % 2 == 0 ? to.re : to.im) = value;
     }
@@ -414,7 +222,7 @@ __global__ void __launch_bounds__(line_threads) convolve(const __grid_constant__
     load_lines(in, first, stride, length, there, false, lines);
     transform_lines(in.plan[0], lines, other);
     if (k == 0 && j == 0 && threadIdx.x == 0)
-        *in.charge = static_cast<double>(lines[place_of<T>(0, 0)].re) / in.charge_scale;
+        *in.out.charge = static_cast<double>(lines[place_of<T>(0, 0)].re) / in.charge_scale;
     double sum[6] = {};
     for (int at = threadIdx.x; at < length * block_lines<T>; at += line_threads) {
         const int i = at / block_lines<T>, line = at % block_lines<T>;
@@ -448,7 +256,7 @@ __global__ void __launch_bounds__(line_threads) convolve(const __grid_constant__
             double total = 0;
             for (int warp = 0; warp < line_threads / 32; ++warp)
                 total += parts[warp][threadIdx.x];
-            in.virial[(blockIdx.y * int64_t{gridDim.x} + blockIdx.x) * 6 + threadIdx.x] = total;
+            in.out.virial[(blockIdx.y * int64_t{gridDim.x} + blockIdx.x) * 6 + threadIdx.x] = total;
         }
     }
     __syncthreads();
@@ -473,10 +281,8 @@ __global__ void __launch_bounds__(1024) add_own_virial(const __grid_constant__ M
     }
     __syncthreads();
     if (threadIdx.x < 6)
-        in.virial[6 * entry + threadIdx.x] = parts[0] * in.own[3 * self_terms + 1 + threadIdx.x];
+        in.out.virial[6 * entry + threadIdx.x] = parts[0] * in.own[3 * self_terms + 1 + threadIdx.x];
 }
-
-// ---- reading ----
 
 template <typename T, int order>
 __device__ __forceinline__ void weigh(const Spline<T>& spline, T t, T (&value)[order], T (&slope)[order]) {
@@ -551,12 +357,10 @@ __global__ void __launch_bounds__(128) read(const __grid_constant__ MeshView<T> 
         const double one = in.own[a * self_terms], two = in.own[a * self_terms + 1];
         const double own = q * 2 * pi * (sine * one - 4 * sine * cosine * two);
         potential -= q * 2 * (-cosine * one + (2 * cosine * cosine - 1) * two);
-        in.field[(1 + a) * in.targets.n + k] = in.count[a] * (static_cast<double>(sum[1 + a]) - own) / (-2 * pi);
+        in.out.field[(1 + a) * in.targets.n + k] = in.count[a] * (static_cast<double>(sum[1 + a]) - own) / (-2 * pi);
     }
-    in.field[k] = potential;
+    in.out.field[k] = potential;
 }
-
-// ---- launches ----
 
 template <class Kernel, class... Arguments>
 void launch_lines(backend::Queue& queue, Kernel kernel, dim3 grid, size_t bytes, const Arguments&... arguments) {
@@ -575,16 +379,6 @@ template <typename T>
 int64_t convolve_blocks(const MeshView<T>& view) {
     const dim3 grid = line_grid(view, view.count[1]);
     return static_cast<int64_t>(grid.x) * grid.y;
-}
-
-template <typename T>
-void launch_tables(backend::Queue& queue, const MeshView<T>& view) {
-    const int rows = view.count[0] * view.count[1];
-    fill_tables<T><<<static_cast<unsigned>(rows), 128, 0, queue.stream()>>>(view);
-    GRAFT_CUDA_LAUNCHED("tables of a mesh");
-    add_own_rows<<<own_size, 256, 0, queue.stream()>>>(view.own_rows, rows, view.own);
-    GRAFT_CUDA_LAUNCHED("own sums of a mesh");
-    queue.launches += 2;
 }
 
 template <typename T, int order>
