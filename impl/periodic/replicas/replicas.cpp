@@ -52,7 +52,7 @@ void PeriodicSum::prepare_replicas(const backend::Executor& executor, comm::Comm
         periodic::typical_field(problem_of(settings, lattice_, all_particles, totals.square, totals.longest));
     density_ = static_cast<double>(all_particles) / lattice_.volume();
     shape_.open_axis = shape_.wire_axis = -1;
-    split_ = {1, std::numeric_limits<double>::infinity(), 0, true};
+    split_ = {1, std::numeric_limits<double>::infinity(), 0, {}, true};
     const double diagonal = DistantImages::diagonal(lattice_),
                  limit = safety * wanted(settings) * typical_field_;
     double error = 0;
