@@ -102,6 +102,8 @@ void add_waves(const Waves& waves, const T* weighted, const Fractions& particles
 /// One half of sum q phi, and its derivative by the strain (xx yy zz xy xz yz), of these structure factors.
 struct WaveEnergy {
     double energy = 0, virial[6] = {};
+    /// That of the wave 2 pi g, whose weight has this slope.
+    void add(const geometry::Vec3& g, double of_wave, double slope);
 };
 WaveEnergy wave_energy(const Waves& waves, const double* sums);
 

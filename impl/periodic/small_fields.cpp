@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lattice sum, fifth part: whether its forces are as exact as mac.accuracy asks. See periodic.hpp.
+// Of a lattice sum: whether its forces are as exact as mac.accuracy asks. See periodic.hpp.
 //
 // What cells and splitting may be wrong by is a share of the typical field, which is that of a neighbour. Charges at random
 // places have fields above it (Holtsmark's distribution: Chandrasekhar 1943, Rev. Mod. Phys. 15, 1). Those of a lattice that

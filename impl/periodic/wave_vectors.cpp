@@ -93,6 +93,15 @@ int64_t wave_scratch(const Waves& waves) {
     return block * (2 * powers + 2 + 4);
 }
 
+void WaveEnergy::add(const geometry::Vec3& g, double of_wave, double slope) {
+    const double x = 2 * pi * g.x, y = 2 * pi * g.y, z = 2 * pi * g.z, along = 2 * of_wave * slope;
+    const double moved[6] = {along * x * x - of_wave, along * y * y - of_wave, along * z * z - of_wave,
+                             along * x * y,           along * x * z,           along * y * z};
+    energy += of_wave;
+    for (int c = 0; c < 6; ++c)
+        virial[c] += moved[c];
+}
+
 WaveEnergy wave_energy(const Waves& waves, const double* sums) {
     WaveEnergy total;
     const auto add = [&](int i, int j, int k, double weight, double real, double imaginary) {
@@ -100,13 +109,7 @@ WaveEnergy wave_energy(const Waves& waves, const double* sums) {
             return;
         const geometry::Vec3 g = waves.lattice().reciprocal(i, j, k);
         const double x = 2 * pi * g.x, y = 2 * pi * g.y, z = 2 * pi * g.z;
-        const double energy = 0.5 * weight * (real * real + imaginary * imaginary);
-        const double along = 2 * energy * waves.slope(x * x + y * y + z * z);
-        total.energy += energy;
-        const double moved[6] = {along * x * x - energy, along * y * y - energy, along * z * z - energy,
-                                 along * x * y,          along * x * z,          along * y * z};
-        for (int c = 0; c < 6; ++c)
-            total.virial[c] += moved[c];
+        total.add(g, 0.5 * weight * (real * real + imaginary * imaginary), waves.slope(x * x + y * y + z * z));
     };
     for (const Waves::Row& row : waves.rows())
         for (int k = 0; k < row.count; ++k) {

@@ -11,7 +11,7 @@ namespace graft::periodic {
 
 namespace {
 
-/// mesh_error() of order 4, 6, 8 at spacings of 0.1 2^(k/3), k = 4 ... 11: the formula's integral, by numbers.
+/// The error of order 4, 6, 8 at alpha times spacing = 0.1 2^(k/3), k = 4 ... 11: the formula's integral, by numbers.
 constexpr int steps = 8;
 constexpr double first_spacing = 0.25198420997897464;
 constexpr double errors[3][steps] = {
@@ -30,10 +30,6 @@ double log_error(int order, double log_spacing) {
 }
 
 } // namespace
-
-double mesh_error(int order, double spacing) {
-    return std::exp2(log_error(order, std::log2(spacing)));
-}
 
 MeshChoice choose_mesh(const geometry::Lattice& lattice, double alpha, int order, double error) {
     constexpr double least_count = 8, most_points = 1 << 30;

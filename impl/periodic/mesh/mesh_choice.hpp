@@ -15,13 +15,11 @@ struct MeshChoice {
     int64_t points() const { return count[0] * count[1] * count[2]; }
 };
 
-/// Of forces between unit charges, rms over all places in a cell of the mesh and over all of space, of an interaction of
-/// erf(alpha r) / r: the square root of the integral of the square, over alpha^(1/2). `spacing`: alpha times that of the mesh,
-/// 0.1 to 1.2. With charges anywhere, a charge q then has an error of q (Q alpha / V)^(1/2) times this, Q = sum q^2.
-/// Source: Hockney & Eastwood 1988, eq. 8-23, for the influence function of wave_mesh.hpp.
-double mesh_error(int order, double spacing);
-
-/// The coarsest mesh of this order whose error is at most `error`, by the edges; no order where none is fine enough.
+/// The coarsest mesh of this order whose error is at most `error`, by the edges; no order where none is fine enough. The error is
+/// that of forces between unit charges, rms over all places in a cell of the mesh and over all of space, of an interaction of
+/// erf(alpha r) / r: the square root of the integral of the square, over alpha^(1/2). With charges anywhere, a charge q then
+/// has an error of q (Q alpha / V)^(1/2) times this, Q = sum q^2. Source: Hockney & Eastwood 1988, eq. 8-23, for the influence
+/// function of wave_mesh.hpp.
 MeshChoice choose_mesh(const geometry::Lattice& lattice, double alpha, int order, double error);
 
 } // namespace graft::periodic

@@ -10,6 +10,7 @@ namespace graft::periodic {
 namespace {
 
 constexpr double pi = 3.14159265358979323846;
+
 /// Sine and cosine of 2 pi t, |t| <= 1/2, to 1e-4: for a correction that is small itself.
 void turn_of(double t, double& sine, double& cosine) {
     const double x = pi * t, square = x * x;
@@ -159,26 +160,22 @@ void WaveMesh<T>::fill_self(const backend::Executor& executor) {
     std::copy_n(own + 1, 6, own_.virial);
 }
 
-/// Adds what a unit charge does to itself through the vectors (i, j, all k) of the mesh: how that changes along the axes, and
+/// What a unit charge does to itself through the vectors (i, j, all k) of the mesh: how that changes along the axes, and
 /// what its energy and the strain derivative lack of those of all vectors.
 template <typename T>
 void WaveMesh<T>::add_own(int64_t i, int64_t j, double* sum) const {
     const MeshAxisSums& x = axis_[0][static_cast<size_t>(i)];
     const MeshAxisSums& y = axis_[1][static_cast<size_t>(j)];
     const double most = 100 * waves_.alpha() * waves_.alpha(); // k^2 of weights below exp(-25)
-    double* const own = sum + 3 * self_terms;
+    WaveEnergy own;
     double length[3]; // of the edges: a vector's frequency along one is at most |k| length / 2 pi
     for (int a = 0; a < 3; ++a) {
         const geometry::Vec3 edge = lattice_.shift(a == 0, a == 1, a == 2);
         length[a] = std::sqrt(edge.x * edge.x + edge.y * edge.y + edge.z * edge.z);
     }
     const auto add = [&](const geometry::Vec3& g, double energy) {
-        const double a = 2 * pi * g.x, b = 2 * pi * g.y, c = 2 * pi * g.z, along = 2 * energy * slope(a * a + b * b + c * c);
-        const double moved[6] = {along * a * a - energy, along * b * b - energy, along * c * c - energy,
-                                 along * a * b,          along * a * c,          along * b * c};
-        own[0] += energy;
-        for (int d = 0; d < 6; ++d)
-            own[1 + d] += moved[d];
+        const double a = 2 * pi * g.x, b = 2 * pi * g.y, c = 2 * pi * g.z;
+        own.add(g, energy, slope(a * a + b * b + c * c));
     };
     for (int64_t k = 0; 2 * k <= shape_.count[2]; ++k) {
         const MeshAxisSums& z = axis_[2][static_cast<size_t>(k)];
@@ -208,6 +205,8 @@ void WaveMesh<T>::add_own(int64_t i, int64_t j, double* sum) const {
                         add(g, 0.5 * copies_of(k) * weight(square));
                 }
     }
+    sum[3 * self_terms] = own.energy;
+    std::copy_n(own.virial, 6, sum + 3 * self_terms + 1);
 }
 
 /// How many vectors entry k along the last axis stands for: itself, and its opposite where that is another one.
@@ -350,7 +349,7 @@ void WaveMesh<T>::convolve(const backend::Executor& executor, double square_sum,
 template <typename T>
 void WaveMesh<T>::add_energy(int64_t j, int64_t k, const T* squares, double* sum) const {
     constexpr int64_t at_once = mesh_row_pairs<T>;
-    std::fill_n(sum, energy_size, 0.0);
+    WaveEnergy total;
     for (int64_t i = 0; i < shape_.count[0]; ++i)
         for (int64_t lane = 0; lane < at_once && 2 * (k + lane) <= shape_.count[2]; ++lane) {
             const double influence =
@@ -362,13 +361,10 @@ void WaveMesh<T>::add_energy(int64_t j, int64_t k, const T* squares, double* sum
             const double x = 2 * pi * g.x, y = 2 * pi * g.y, z = 2 * pi * g.z;
             const double energy =
                 0.5 / scale_ * copies_of(k + lane) * influence * static_cast<double>(squares[i * at_once + lane]);
-            const double along = 2 * energy * slope(x * x + y * y + z * z);
-            const double moved[6] = {along * x * x - energy, along * y * y - energy, along * z * z - energy,
-                                     along * x * y,          along * x * z,          along * y * z};
-            sum[0] += energy;
-            for (int c = 0; c < 6; ++c)
-                sum[1 + c] += moved[c];
+            total.add(g, energy, slope(x * x + y * y + z * z));
         }
+    sum[0] = total.energy;
+    std::copy_n(total.virial, 6, sum + 1);
 }
 
 template <typename T>
