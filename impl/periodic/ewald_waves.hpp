@@ -54,6 +54,7 @@ class Waves {
     double background() const;
     /// Of one vector, k^2 = square > 0: 4 pi / (V k^2) exp(-k^2 / 4 alpha^2), softened.
     double weight(double square) const;
+    double plain_weight(double square) const; // not softened
     /// -d/d(k^2) of the weight over the weight.
     double slope(double square) const;
 

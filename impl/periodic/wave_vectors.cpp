@@ -36,8 +36,12 @@ double Waves::factor(double square) const {
     return plummer_wave(exponential_nodes(), eta, square / (4 * alpha_ * alpha_)).factor;
 }
 
+double Waves::plain_weight(double square) const {
+    return 4 * pi / (lattice_.volume() * square) * std::exp(-square / (4 * alpha_ * alpha_));
+}
+
 double Waves::weight(double square) const {
-    return 4 * pi / (lattice_.volume() * square) * std::exp(-square / (4 * alpha_ * alpha_)) * factor(square);
+    return plain_weight(square) * factor(square);
 }
 
 double Waves::slope(double square) const {

@@ -36,7 +36,7 @@ WaveMesh<T>::WaveMesh(core::Memory& memory)
 
 template <typename T>
 void WaveMesh<T>::prepare(const backend::Executor& executor, const Waves& waves, const MeshChoice& choice, double scale) {
-    if (choice_ == choice && scale_ == scale && lattice_ == waves.lattice() && waves_.alpha() == waves.alpha() &&
+    if (choice_ == choice && scale_ == scale && waves_.lattice() == waves.lattice() && waves_.alpha() == waves.alpha() &&
         waves_.softening() == waves.softening())
         return;
     choice_ = {}; // until all is there
@@ -47,7 +47,6 @@ void WaveMesh<T>::prepare(const backend::Executor& executor, const Waves& waves,
     mesh_.resize(shape_.size());
     for (core::Buffer<T>* values : {&real_, &imaginary_, &influence_})
         values->resize(shape_.spectrum_size());
-    lattice_ = waves.lattice();
     waves_ = waves;
     scale_ = scale;
     fill_softened(executor);
@@ -66,7 +65,7 @@ void WaveMesh<T>::fill_softened(const backend::Executor& executor) {
         return;
     double largest = 0; // at most, |k| at a corner
     for (int a = 0; a < 3; ++a)
-        largest += pi * static_cast<double>(shape_.count[a]) / lattice_.width(a);
+        largest += pi * static_cast<double>(shape_.count[a]) / waves_.lattice().width(a);
     softened_.step = largest / steps;
     softened_.factor.resize(steps + 3);
     softened_.slope.resize(steps + 3);
@@ -92,8 +91,7 @@ template <typename T>
 double WaveMesh<T>::weight(double square) const {
     if (softened_.step == 0)
         return waves_.weight(square);
-    const double plain = 4 * pi / (lattice_.volume() * square) * std::exp(-square / (4 * waves_.alpha() * waves_.alpha()));
-    return plain * softened_.at(softened_.factor, square);
+    return waves_.plain_weight(square) * softened_.at(softened_.factor, square);
 }
 
 template <typename T>
@@ -106,7 +104,7 @@ template <typename T>
 void WaveMesh<T>::fill_influence(const backend::Executor& executor) {
     geometry::Vec3 edge[3];
     for (int a = 0; a < 3; ++a)
-        edge[a] = lattice_.reciprocal(a == 0, a == 1, a == 2);
+        edge[a] = waves_.lattice().reciprocal(a == 0, a == 1, a == 2);
     double product[3][3];
     for (int a = 0; a < 3; ++a)
         for (int b = 0; b < 3; ++b)
@@ -170,7 +168,7 @@ void WaveMesh<T>::add_own(int64_t i, int64_t j, double* sum) const {
     WaveEnergy own;
     double length[3]; // of the edges: a vector's frequency along one is at most |k| length / 2 pi
     for (int a = 0; a < 3; ++a) {
-        const geometry::Vec3 edge = lattice_.shift(a == 0, a == 1, a == 2);
+        const geometry::Vec3 edge = waves_.lattice().shift(a == 0, a == 1, a == 2);
         length[a] = std::sqrt(edge.x * edge.x + edge.y * edge.y + edge.z * edge.z);
     }
     const auto add = [&](const geometry::Vec3& g, double energy) {
@@ -187,7 +185,7 @@ void WaveMesh<T>::add_own(int64_t i, int64_t j, double* sum) const {
         }
         const double f[3] = {mesh_frequency(i, shape_.count[0]), mesh_frequency(j, shape_.count[1]), static_cast<double>(k)};
         if (influence != 0)
-            add(lattice_.reciprocal(f[0], f[1], f[2]), -0.5 / scale_ * influence * x.square * y.square * z.square);
+            add(waves_.lattice().reciprocal(f[0], f[1], f[2]), -0.5 / scale_ * influence * x.square * y.square * z.square);
         double reached[3][3]; // frequencies along each axis: of this mesh, and beyond it where vectors of weight may be
         int reaches[3] = {0, 0, 0};
         for (int a = 0; a < 3; ++a)
@@ -199,7 +197,7 @@ void WaveMesh<T>::add_own(int64_t i, int64_t j, double* sum) const {
         for (int c = 0; c < reaches[2]; ++c)
             for (int b = 0; b < reaches[1]; ++b)
                 for (int a = 0; a < reaches[0]; ++a) {
-                    const geometry::Vec3 g = lattice_.reciprocal(reached[0][a], reached[1][b], reached[2][c]);
+                    const geometry::Vec3 g = waves_.lattice().reciprocal(reached[0][a], reached[1][b], reached[2][c]);
                     const double square = 4 * pi * pi * (g.x * g.x + g.y * g.y + g.z * g.z);
                     if (square > 0 && square < most)
                         add(g, 0.5 * copies_of(k) * weight(square));
@@ -356,8 +354,9 @@ void WaveMesh<T>::add_energy(int64_t j, int64_t k, const T* squares, double* sum
                 static_cast<double>(influence_[(i * shape_.count[1] + j) * shape_.half_row + k + lane]);
             if (influence == 0)
                 continue;
-            const geometry::Vec3 g = lattice_.reciprocal(mesh_frequency(i, shape_.count[0]), mesh_frequency(j, shape_.count[1]),
-                                                         static_cast<double>(k + lane));
+            const geometry::Vec3 g =
+                waves_.lattice().reciprocal(mesh_frequency(i, shape_.count[0]), mesh_frequency(j, shape_.count[1]),
+                                            static_cast<double>(k + lane));
             const double x = 2 * pi * g.x, y = 2 * pi * g.y, z = 2 * pi * g.z;
             const double energy =
                 0.5 / scale_ * copies_of(k + lane) * influence * static_cast<double>(squares[i * at_once + lane]);

@@ -66,8 +66,7 @@ class WaveMesh {
     void sort_places(const backend::Executor& executor, const Fractions& particles, const double* charge);
     void add_energy(int64_t j, int64_t k, const T* squares, double* sum) const;
 
-    geometry::Lattice lattice_;
-    Waves waves_; // their weights; no vectors
+    Waves waves_; // their lattice and weights; no vectors
     MeshChoice choice_;
     MeshShape shape_;
     Spline<T> spline_;
