@@ -170,6 +170,17 @@ __device__ void weigh(const TableKernel& in, double eta, double plain, int i, in
     slope = weight > 0 ? inverse * wave.moment / wave.factor : 0;
 }
 
+/// Long sums: a warp each, beside those of the tiles.
+__device__ void set_terms(const TableKernel& in, double eta) {
+    const WaveTableTask& task = in.task;
+    if (threadIdx.x == 0) {
+        const Background all = plummer_background(in.nodes, task.alpha, eta, task.cutoff);
+        task.terms->background = {all.potential / task.box.volume(), all.virial / task.box.volume()};
+    }
+    if (threadIdx.x == 32)
+        task.terms->own = own_terms_beyond(in.nodes, task.alpha, eta, task.largest);
+}
+
 /// A block a tile, a thread a value.
 __global__ void __launch_bounds__(WaveTile::values)
     fill_table(const __grid_constant__ TableKernel in, const backend::DeviceStatus* status) {
@@ -187,8 +198,8 @@ __global__ void __launch_bounds__(WaveTile::values)
     weigh(in, eta, has_minus(i, j, k) ? wave_weight(task.box, task.alpha, task.largest, i, j, -k) : 0, i, j,
           -k, entry.minus, entry.minus_slope);
     task.table[int64_t{blockIdx.x} * WaveTile::values + v] = entry;
-    if (blockIdx.x == 0 && v == 0)
-        *task.background = plummer_background(in.nodes, task.alpha, eta) / task.box.volume();
+    if (blockIdx.x == 0)
+        set_terms(in, eta);
 }
 
 } // namespace

@@ -18,6 +18,7 @@
 #pragma once
 
 #include "geometry/lattice.hpp"
+#include "periodic/plummer_waves.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -49,9 +50,10 @@ class Waves {
     const geometry::Lattice& lattice() const { return lattice_; }
     double alpha() const { return alpha_; }
     double softening() const { return softening_; }
-    /// What a uniform background of charge 1 adds to the potential, times the volume: minus the integral of
-    /// erfc(alpha s) / s.
-    double background() const;
+    /// What a uniform background of charge 1 adds where pairs end at `cutoff`, times the volume.
+    Background background(double cutoff) const;
+    /// What the sum lacks of a unit charge's own energy.
+    OwnTerms own_terms() const;
     /// Of one vector, k^2 = square > 0: 4 pi / (V k^2) exp(-k^2 / 4 alpha^2), softened.
     double weight(double square) const;
     double plain_weight(double square) const; // not softened
@@ -63,7 +65,7 @@ class Waves {
 
   private:
     geometry::Lattice lattice_;
-    double alpha_ = 0, softening_ = 0;
+    double alpha_ = 0, largest_ = 0, softening_ = 0;
     int most_[3] = {0, 0, 0};
     std::vector<Row> rows_;
     std::vector<double> plus_, minus_;

@@ -5,8 +5,9 @@
 // Ewald's sum with a conducting boundary: pairs less erf(alpha r)/r up to the cut-off, met by targets moved
 // by lattice vectors (forces/p2p/screen.hpp: the pair at distance zero loses its erf, which is the self term),
 // and by the tree's cells, screened alike, where that is cheaper (ewald_splitting.hpp); waves (periodic/ewald_waves.hpp)
-// of the structure factors of all ranks' sources; a net charge Q has a uniform background, which adds
-// -pi Q / (V alpha^2) to the potential. Plummer's softening is exact where there is one length for all:
+// of the structure factors of all ranks' sources; a net charge Q has a uniform background, which takes away
+// what the pairs do on average, up to the cut-off (plummer_waves.hpp). What waves beyond the last would do to a charge's own
+// energy is known and added. Plummer's softening is exact where there is one length for all:
 // s^2 = r^2 + eps^2 stands for r^2 in both parts (periodic/ewald_waves.hpp). Of lengths per particle the mean
 // square eps^2 does; what a pair's own differs from it ends at the cut-off. Virial: minus the derivative of
 // the energy by the strain. Of the pairs it is sum x (x) f + 1/2 sum over images of shift (x) force from that

@@ -19,7 +19,7 @@ struct DevicePeriodic::Work {
           pair_virial(memory, "periodic box: virials"), structure(memory, "structure factors"),
           weighted(memory, "waves"), rows(memory, "rows of waves"), tile_virial(memory, "virials of waves"),
           charge(memory, "net charge"), field(memory, "field of waves"), table(memory, "table of waves"),
-          background(memory, "background"), measures(memory, "measures of a periodic box"), close(memory),
+          terms(memory, "terms of charges"), measures(memory, "measures of a periodic box"), close(memory),
           mesh(memory), side(memory) {}
     backend::DeviceBuffer<WaveTile> tiles;
     backend::PinnedBuffer<WaveTile> sent;
@@ -30,7 +30,8 @@ struct DevicePeriodic::Work {
     backend::DeviceBuffer<uint32_t> rows;
     backend::DeviceBuffer<double> tile_virial, charge, field;
     backend::DeviceBuffer<WaveEntry> table;
-    backend::DeviceBuffer<double> background, measures;
+    backend::DeviceBuffer<ChargeTerms> terms;
+    backend::DeviceBuffer<double> measures;
     forces::DeviceCloseCells close;
     DeviceWaveMesh mesh;
     int64_t pair_parts = 0;   // of pair_virial
@@ -107,8 +108,8 @@ struct Combination {
     const double* waves;
     double wave_unit; // 1 / (charge_scale unit)
     geometry::Vec3 g[3];
-    const double* charge;
-    const double* background; // of the potential, per net charge
+    const double *charge, *own_charge; // the net one; those of the targets, null where their own terms are in the sums or not at all
+    const ChargeTerms* terms;
     const double* across;     // places of targets along a slab's open axis; null: no slab
     int open_axis;
     double middle, edge, slab; // slab: 2 pi / volume
@@ -159,12 +160,16 @@ __global__ void __launch_bounds__(combined* summands) combine(const Combination 
     c.ax[k] = sums[0][t] * c.square + c.g[0].x * by[0] + c.g[1].x * by[1] + c.g[2].x * by[2];
     c.ay[k] = sums[1][t] * c.square + c.g[0].y * by[0] + c.g[1].y * by[1] + c.g[2].y * by[2];
     c.az[k] = sums[2][t] * c.square + c.g[0].z * by[0] + c.g[1].z * by[1] + c.g[2].z * by[2];
-    if (c.potential)
+    if (c.potential) {
+        const double own = c.own_charge != nullptr ? 2 * c.own_charge[k] * c.terms->own.energy : 0;
         c.to_potential[k] =
-            sums[3][t] * c.of_potential + c.wave_unit * sums[4][t] + *c.charge * *c.background;
+            sums[3][t] * c.of_potential + c.wave_unit * sums[4][t] + *c.charge * c.terms->background.potential + own;
+    }
     if (c.across != nullptr)
         add_slab(c, k);
 }
+
+constexpr int virial_threads = 1024;
 
 struct VirialSums {
     const double* pairs;
@@ -172,8 +177,10 @@ struct VirialSums {
     double pair_factor;
     const double* waves;
     int64_t wave_count;
-    const double* charge;
-    const double* background; // of the potential, per net charge
+    const double *charge, *own; // the net one; what a unit charge does to its own virial
+    const ChargeTerms* terms;
+    const double* charges; // of the targets
+    int64_t charge_count;
     int open_axis;
     double slab, edge; // as Combination's; slab 0: none
     const PeriodicFacts* facts;
@@ -191,11 +198,31 @@ __device__ double slab_virial(const VirialSums& s, int c) {
     return c == s.open_axis ? energy : -energy;
 }
 
-/// A warp a component.
-__global__ void total_virial(const VirialSums s) {
+/// Of a block's threads.
+__device__ double sum_of_squares(const double* value, int64_t count) {
+    __shared__ double parts[virial_threads / 32];
+    double sum = 0;
+    for (int64_t k = threadIdx.x; k < count; k += virial_threads)
+        sum += value[k] * value[k];
+    for (int step = 16; step > 0; step /= 2)
+        sum += __shfl_xor_sync(~0u, sum, step);
+    if (threadIdx.x % 32 == 0)
+        parts[threadIdx.x / 32] = sum;
+    __syncthreads();
+    sum = 0;
+    for (const double part : parts)
+        sum += part;
+    return sum;
+}
+
+/// A warp a component; all of them for the charges.
+__global__ void __launch_bounds__(virial_threads) total_virial(const VirialSums s) {
     if (backend::stopped(s.status))
         return;
+    const double squares = sum_of_squares(s.charges, s.charge_count);
     const int c = threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (c >= 6)
+        return;
     double pairs = 0, waves = 0;
     for (int64_t k = lane; k < s.pair_count; k += 32)
         pairs += s.pairs[6 * k + c];
@@ -205,9 +232,9 @@ __global__ void total_virial(const VirialSums s) {
         pairs += __shfl_xor_sync(~0u, pairs, step);
         waves += __shfl_xor_sync(~0u, waves, step);
     }
-    const double rest = waves + slab_virial(s, c) - (c < 3 ? 0.5 * *s.charge * *s.charge * *s.background : 0);
+    const double rest = waves + slab_virial(s, c) - (c < 3 ? 0.5 * *s.charge * *s.charge * s.terms->background.virial : 0);
     if (lane == 0)
-        s.totals[c] = pairs * s.pair_factor + (s.tells_waves ? rest : 0);
+        s.totals[c] = pairs * s.pair_factor + squares * s.own[c] + (s.tells_waves ? rest : 0);
 }
 
 __global__ void add_chunks(const double* from, int32_t chunks, int64_t size, double* to,
@@ -263,9 +290,9 @@ void DevicePeriodic::set(backend::Queue& queue, const DeviceLattice& lattice) {
 /// Of softening lengths per particle, whose mean square only the device knows, or of a plan.
 void DevicePeriodic::make_table(backend::Queue& queue, const PeriodicFacts* facts) {
     Work& w = *work_;
-    make_wave_table(queue, {lattice_.box, lattice_.alpha, largest_of_tiles_,
+    make_wave_table(queue, {lattice_.box, lattice_.alpha, lattice_.cutoff, largest_of_tiles_,
                             lattice_.softening * lattice_.softening, facts, w.tiles.data(), tile_count(),
-                            w.table.data(), w.background.data()});
+                            w.table.data(), w.terms.data()});
 }
 
 void DevicePeriodic::set_tiles(backend::Queue& queue, double largest) {
@@ -275,7 +302,7 @@ void DevicePeriodic::set_tiles(backend::Queue& queue, double largest) {
     Work& w = *work_;
     const auto count = static_cast<int64_t>(tiles.size());
     w.tiles.resize(count), w.sent.resize(count);
-    w.table.resize(count * WaveTile::values), w.background.resize(1);
+    w.table.resize(count * WaveTile::values), w.terms.resize(1);
     std::memcpy(w.sent.data(), tiles.data(), tiles.size() * sizeof(WaveTile));
     GRAFT_CUDA(cudaMemcpyAsync(w.tiles.data(), w.sent.data(), tiles.size() * sizeof(WaveTile),
                                cudaMemcpyHostToDevice, queue.stream()));
@@ -353,7 +380,8 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
     for (int a = 0; a < 3; ++a)
         sum.g[a] = lattice_.box.reciprocal(a == 0, a == 1, a == 2);
     sum.charge = w.charge.data();
-    sum.background = w.background.data();
+    sum.own_charge = on_mesh ? nullptr : task.targets.charge;
+    sum.terms = w.terms.data();
     sum.facts = task.facts;
     if (sum.open_axis = lattice_.open_axis; sum.open_axis >= 0) {
         const double* const places[3] = {task.targets.x, task.targets.y, task.targets.z};
@@ -423,13 +451,17 @@ void DevicePeriodic::put_virial(backend::Queue& queue, const PeriodicTask& task)
     const double scale = inverse_power(lattice_.cutoff);
     const double charge_scale = charge_scale_of(task);
     const bool slab = lattice_.open_axis >= 0, on_mesh = lattice_.mesh.order > 0;
+    const forces::DeviceSources& targets = task.all ? task.sources : task.targets;
     const VirialSums sums{w.pair_virial.data(),
                           w.pair_parts,
                           -0.5 * scale / charge_scale,
                           on_mesh ? w.mesh.virials() : w.tile_virial.data(),
                           on_mesh ? w.mesh.virial_count() : tile_count(),
                           w.charge.data(),
-                          w.background.data(),
+                          on_mesh ? w.mesh.own_virial() : w.terms.data()->own.virial,
+                          w.terms.data(),
+                          targets.charge,
+                          targets.n,
                           lattice_.open_axis,
                           slab ? 2 * pi / lattice_.box.volume() : 0,
                           slab ? lattice_.box.edge[lattice_.open_axis] : 0,
@@ -437,7 +469,7 @@ void DevicePeriodic::put_virial(backend::Queue& queue, const PeriodicTask& task)
                           task.tells_waves,
                           task.totals,
                           queue.status()};
-    total_virial<<<1, 6 * 32, 0, queue.stream()>>>(sums);
+    total_virial<<<1, virial_threads, 0, queue.stream()>>>(sums);
     GRAFT_CUDA_LAUNCHED("virial of a periodic box");
     ++queue.launches;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "periodic/periodic_gpu.cuh"
+#include "periodic/plummer_waves.hpp"
 #include "forces/p2p/close_targets_gpu.cuh"
 #include "forces/p2p/screen_gpu.cuh"
 
@@ -51,16 +52,22 @@ struct WaveEntry {
     double plus, minus, plus_slope, minus_slope;
 };
 
-/// Writes the table of all tiles, and what a net charge of 1 adds to the potential. `facts`: null, or what
-/// the mean square of the softening lengths is taken from; else it is `square`.
+/// What is not in the sums: of a net charge of 1, over the volume, and of each unit charge.
+struct ChargeTerms {
+    Background background;
+    OwnTerms own;
+};
+
+/// Writes the table of all tiles, and the terms of charges. `facts`: null, or what the mean square of the softening lengths
+/// is taken from; else it is `square`.
 struct WaveTableTask {
     geometry::Lattice box;
-    double alpha, largest, square;
+    double alpha, cutoff, largest, square;
     const PeriodicFacts* facts;
     const WaveTile* tiles;
     int64_t tile_count;
     WaveEntry* table;
-    double* background;
+    ChargeTerms* terms;
 };
 void make_wave_table(backend::Queue& queue, const WaveTableTask& task);
 

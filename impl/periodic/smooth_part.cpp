@@ -61,7 +61,8 @@ double PeriodicSum::smooth_scale() const {
 template <class Sum>
 void PeriodicSum::add_smooth(const backend::Executor& executor, const particles::Problem& problem, const int32_t* origin,
                              bool with_potential, double scale, particles::RawField& field, const Sum& sum_of) {
-    const double background = charge_ * waves_.background() / lattice_.volume(), unscale = 1 / scale;
+    const double background = charge_ * waves_.background(split_.cutoff).potential / lattice_.volume();
+    const double unscale = 1 / scale;
     const geometry::Vec3 g[3] = {lattice_.reciprocal(1, 0, 0), lattice_.reciprocal(0, 1, 0),
                                  lattice_.reciprocal(0, 0, 1)};
     derivative_.resize(executor.threads * 7 * field_block);
@@ -107,11 +108,14 @@ void PeriodicSum::add_field(const backend::Executor& executor, const particles::
         sums_[k] *= unscale;
     const int64_t room = periodic::wave_scratch(waves_);
     scratch.resize(executor.threads * room);
+    const double own = with_potential && !problem.points ? 2 * scale * waves_.own_terms().energy : 0;
     add_smooth(executor, problem, origin, with_potential, scale, field,
-               [&](const Fractions& places, const auto&, int thread, double* sum) {
+               [&](const Fractions& places, const auto& item, int thread, double* sum) {
                    periodic::add_waves(waves_, weighted.data(), places, scratch.data() + thread * room,
                                        with_potential ? sum : nullptr, sum + field_block, sum + 2 * field_block,
                                        sum + 3 * field_block);
+                   for (int64_t k = 0; own != 0 && k < places.count; ++k)
+                       sum[k] += own * problem.charge[item(k)];
                });
 }
 
@@ -163,8 +167,11 @@ void PeriodicSum::add_waves(const backend::Executor& executor, comm::Communicato
                  : add_field(executor, problem, origin, with_potential, scratch_single_, weighted_single_, field);
         });
         waves = periodic::wave_energy(waves_, sums_.data());
+        const OwnTerms own = waves_.own_terms();
+        for (int c = 0; c < 6; ++c)
+            waves.virial[c] += split_problem_->square_sum * own.virial[c];
     }
-    const double background = 0.5 * charge_ * charge_ * waves_.background() / lattice_.volume();
+    const double background = 0.5 * charge_ * charge_ * waves_.background(split_.cutoff).virial / lattice_.volume();
     for (int c = 0; c < 6; ++c)
         virial[c] = waves.virial[c] - (c < 3 ? background : 0);
     add_slab(problem, with_potential, origin, field, virial);

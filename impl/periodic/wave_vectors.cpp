@@ -53,12 +53,16 @@ double Waves::slope(double square) const {
     return inverse * wave.moment / wave.factor;
 }
 
-double Waves::background() const {
-    return plummer_background(exponential_nodes(), alpha_, softening_ * softening_ * alpha_ * alpha_);
+Background Waves::background(double cutoff) const {
+    return plummer_background(exponential_nodes(), alpha_, softening_ * softening_ * alpha_ * alpha_, cutoff);
+}
+
+OwnTerms Waves::own_terms() const {
+    return own_terms_beyond(exponential_nodes(), alpha_, softening_ * softening_ * alpha_ * alpha_, largest_);
 }
 
 Waves::Waves(const geometry::Lattice& lattice, double alpha, double largest, double softening)
-    : lattice_(lattice), alpha_(alpha), softening_(softening) {
+    : lattice_(lattice), alpha_(alpha), largest_(largest), softening_(softening) {
     for (int a = 0; a < 3; ++a) { // |index| = |g . edge| <= |g| |edge|
         const geometry::Vec3 edge = lattice.shift(a == 0, a == 1, a == 2);
         most_[a] = static_cast<int>(largest / (2 * pi) *

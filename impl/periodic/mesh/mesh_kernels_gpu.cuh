@@ -47,7 +47,7 @@ struct MeshView {
     double* own_rows; // own_size a row
     double* own;      // own_size: what a unit charge does to itself; see wave_mesh.cpp
     struct Output {
-        double* virial; // six numbers a block of convolve(), then the own ones
+        double* virial; // six numbers a block of convolve()
         double *charge, *field;
     } out;
     const backend::DeviceStatus* status;

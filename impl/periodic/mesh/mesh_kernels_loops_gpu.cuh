@@ -264,26 +264,6 @@ __global__ void __launch_bounds__(line_threads) convolve(const __grid_constant__
     store_lines(in, first, stride, length, there, true, lines);
 }
 
-/// What the charges' own energies lack: one more entry of the virials.
-template <typename T>
-__global__ void __launch_bounds__(1024) add_own_virial(const __grid_constant__ MeshView<T> in, int64_t entry) {
-    __shared__ double parts[1024];
-    if (backend::stopped(in.status))
-        return;
-    double sum = 0;
-    for (int64_t k = threadIdx.x; k < in.sources.n; k += 1024)
-        sum += in.sources.charge[k] * in.sources.charge[k];
-    parts[threadIdx.x] = sum;
-    for (int step = 512; step > 0; step /= 2) {
-        __syncthreads();
-        if (threadIdx.x < step)
-            parts[threadIdx.x] += parts[threadIdx.x + step];
-    }
-    __syncthreads();
-    if (threadIdx.x < 6)
-        in.out.virial[6 * entry + threadIdx.x] = parts[0] * in.own[3 * self_terms + 1 + threadIdx.x];
-}
-
 template <typename T, int order>
 __device__ __forceinline__ void weigh(const Spline<T>& spline, T t, T (&value)[order], T (&slope)[order]) {
 #pragma unroll
@@ -397,11 +377,6 @@ void launch_order(backend::Queue& queue, const MeshView<T>& view, bool virial) {
     launch_lines(queue, columns<T, false>, line_grid(view, view.count[0]), line_bytes<T>(view.count[1]), view);
     launch_lines(queue, virial ? convolve<T, true> : convolve<T, false>, line_grid(view, view.count[1]),
                  line_bytes<T>(view.count[0]), view);
-    if (virial) {
-        add_own_virial<T><<<1, 1024, 0, queue.stream()>>>(view, convolve_blocks(view));
-        GRAFT_CUDA_LAUNCHED("own virial of a mesh");
-        ++queue.launches;
-    }
     if (view.targets.n == 0)
         return;
     launch_lines(queue, columns<T, true>, line_grid(view, view.count[0]), line_bytes<T>(view.count[1]), view);

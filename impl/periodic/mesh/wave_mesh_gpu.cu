@@ -130,7 +130,7 @@ void DeviceWaveMesh::Work::sum(backend::Queue& queue, const MeshWavesTask& task)
     in.index = order.data(), in.tile = sorted.data();
     in.charge_scale = task.charge_scale;
     in.fixed = std::ldexp(1.0, 60 - std::ilogb(task.charge_scale) - 1); // the magnitudes add up to the scale at most
-    virials = task.virial ? mesh::convolve_blocks(in) + 1 : 0;
+    virials = task.virial ? mesh::convolve_blocks(in) : 0;
     virial.resize(6 * virials);
     in.out = {virial.data(), task.charge, task.field};
     mesh::launch_sum(queue, in, task.virial);
@@ -148,6 +148,9 @@ const double* DeviceWaveMesh::virials() const {
 }
 int64_t DeviceWaveMesh::virial_count() const {
     return work_->virials;
+}
+const double* DeviceWaveMesh::own_virial() const {
+    return work_->own.data() + 3 * mesh_self_terms + 1;
 }
 
 namespace mesh {

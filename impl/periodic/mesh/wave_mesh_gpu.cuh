@@ -27,13 +27,15 @@ class DeviceWaveMesh {
     ~DeviceWaveMesh();
     /// Enqueues the tables of a lattice and alpha; nothing where they are there. Throws Error(memory, device).
     void set(backend::Queue& queue, const geometry::Lattice& box, double alpha, const MeshChoice& choice, bool in_double);
-    /// Enqueues all of it: charge, field, and virials.
+    /// Enqueues all of it: charge, field, and virials without the charges' own.
     void sum(backend::Queue& queue, const MeshWavesTask& task);
     /// The power of two that potentials are multiplied by, beside the charges' scale.
     double unit() const;
     /// Of the last sum with a virial: entries of six numbers each.
     const double* virials() const;
     int64_t virial_count() const;
+    /// Six numbers: what a unit charge's own energy lacks; on the device.
+    const double* own_virial() const;
 
     struct Work;
 

@@ -75,6 +75,26 @@ TEST_P(PeriodicMethod, AnyAlphaGivesTheSame) {
     }
 }
 
+/// What pairs beyond the cut-off do on average, and what the waves beyond the last do to their own charge, is known.
+TEST_P(PeriodicMethod, EnergyAndVirialOfMassesAreBetterThanForces) {
+    const PeriodicBox box{{1, 1.2, 0.9}, {0, 0, 0}, {0.2, 0, -0.3}};
+    Cloud cloud = random_charges(box, 4000, false);
+    for (double& mass : cloud.q)
+        mass = std::abs(mass);
+    for (const double length : {0.0, 0.02, 0.15}) {
+        settings::Settings s = periodic_settings(box, GetParam());
+        s.softening = length > 0 ? settings::Softening::plummer : settings::Softening::none, s.softening_length = length;
+        const Results expected = compute_periodic(cloud, s);
+        for (const double accuracy : {1e-2, 1e-3, 1e-4}) {
+            s.ewald_accuracy = accuracy;
+            const Results r = compute_periodic(cloud, s);
+            EXPECT_NEAR(r.energy / expected.energy, 1, 0.15 * accuracy) << length;
+            for (int c = 0; c < 6; ++c)
+                EXPECT_NEAR(r.virial[c], expected.virial[c], 0.6 * accuracy * std::abs(expected.energy)) << length << " " << c;
+        }
+    }
+}
+
 TEST_P(PeriodicMethod, AccuraciesAskedForAreKept) {
     const PeriodicBox box{{2, 2, 2}};
     const Cloud cloud = random_charges(box, 120);
