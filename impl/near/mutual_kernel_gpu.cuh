@@ -13,6 +13,7 @@
 #pragma once
 
 #include "near/mutual_gpu.cuh"
+#include "near/radial.hpp"
 #include "near/tiles/tile_shapes.hpp"
 
 #include <cuda_pipeline.h>

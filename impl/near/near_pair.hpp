@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The near field's pair for plain numbers, on the host and in a CUDA thread, and the constants that every
-// form of it reads. The formulas are in radial.inc; a backend with a faster root or exponential gives its own
+// The near field's pair: plain numbers' arithmetic, on the host and in a CUDA thread, and the constants that every
+// form of it reads. The formulas are in radial.hpp; a backend with a faster root or exponential gives its own
 // Ops.
 //
 // Pairs at distance zero: see zero_distance. Range: 1/r^3 must be a number of the type, so distances between
@@ -93,9 +93,5 @@ struct PlainOps {
     GRAFT_HD static T real_of(int32_t index) { return static_cast<T>(index); }
     GRAFT_HD static T knot(const T* table, int32_t index, int k) { return table[4 * index + k]; }
 };
-
-#define GRAFT_NEAR_BODY GRAFT_HD inline
-#include "near/radial.inc"
-#undef GRAFT_NEAR_BODY
 
 } // namespace graft::near

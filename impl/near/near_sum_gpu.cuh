@@ -2,7 +2,7 @@
 // What all summing kernels of the near field share: the arithmetic of a CUDA thread, the precisions, points
 // and results, and the sums of one target.
 //
-// Formulas: radial.inc. Softening is added to r^2 inside its first multiply-add, which costs nothing: laplace
+// Formulas: radial.hpp. Softening is added to r^2 inside its first multiply-add, which costs nothing: laplace
 // and softened are one form here. checked: a pair may be at distance zero, or closer than cubes can be told
 // (close_pairs.hpp); without it a slot or two less.
 // Roots: MUFU.RSQ as it is in float (2^-22.9); in double its 20 bits and a series, forces/vector_ops_gpu.cuh.
@@ -13,6 +13,7 @@
 #include "forces/vector_ops_gpu.cuh"
 #include "near/close_pairs.hpp"
 #include "near/copies/collect.hpp"
+#include "near/radial.hpp"
 #include "near/structure_gpu.cuh"
 
 namespace graft::near {

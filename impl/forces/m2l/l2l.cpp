@@ -3,6 +3,7 @@
 #include "forces/m2l/l2l.hpp"
 
 #include "core/plain_ops.hpp"
+#include "forces/m2l/m2l_body.hpp"
 #include "moments/harmonics.hpp"
 
 #include <algorithm>
@@ -12,10 +13,6 @@ namespace graft::forces {
 namespace {
 
 using core::PlainOps;
-
-#define GRAFT_LOCAL_BODY inline
-#include "forces/m2l/m2l.inc"
-#undef GRAFT_LOCAL_BODY
 
 GRAFT_BEFORE_BODIES();
 void move_harmonic(int degree, const double* from, const double (&h)[3], double* to) {
@@ -29,25 +26,25 @@ void move_harmonic(int degree, const double* from, const double (&h)[3], double*
     std::fill_n(to, moments::harmonic_count(degree), 0.0);
     Terms::correlate(moments::products_of_l2l(degree), degree, w, table, factor, to);
 }
-GRAFT_AFTER_BODIES();
 
 /// With h the step in the old frame's units.
 void move(int order, const double* from, const double (&h)[3], double* to) {
     switch (order) {
     case 0:
-        return PointBody<PlainOps, local_order(0)>::move(from, h, to);
+        return HWY_NAMESPACE::PointBody<PlainOps, local_order(0)>::move(from, h, to);
     case 1:
-        return PointBody<PlainOps, local_order(1)>::move(from, h, to);
+        return HWY_NAMESPACE::PointBody<PlainOps, local_order(1)>::move(from, h, to);
     case 2:
-        return PointBody<PlainOps, local_order(2)>::move(from, h, to);
+        return HWY_NAMESPACE::PointBody<PlainOps, local_order(2)>::move(from, h, to);
     case 3:
-        return PointBody<PlainOps, local_order(3)>::move(from, h, to);
+        return HWY_NAMESPACE::PointBody<PlainOps, local_order(3)>::move(from, h, to);
     case 4:
-        return PointBody<PlainOps, local_order(4)>::move(from, h, to);
+        return HWY_NAMESPACE::PointBody<PlainOps, local_order(4)>::move(from, h, to);
     default:
         return move_harmonic(local_order(order), from, h, to);
     }
 }
+GRAFT_AFTER_BODIES();
 
 } // namespace
 

@@ -10,14 +10,11 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "forces/m2l/m2l_body.hpp"
 #include "forces/m2l/target_lanes.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace graft::forces::HWY_NAMESPACE {
-
-#define GRAFT_LOCAL_BODY HWY_INLINE
-#include "forces/m2l/m2l.inc"
-#undef GRAFT_LOCAL_BODY
 
 /// L2P of an expansion of this degree, targets in lanes, in double.
 template <int degree>

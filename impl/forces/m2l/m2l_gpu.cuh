@@ -7,6 +7,7 @@
 #pragma once
 
 #include "forces/m2p/m2p_gpu.cuh"
+#include "forces/m2l/m2l_body.hpp"
 #include "forces/m2l/m2l_terms.hpp"
 #include "forces/vector_ops_gpu.cuh"
 
@@ -34,9 +35,5 @@ void sum_shared(backend::Queue& queue, const EvaluationView& view, const PackedC
 /// sum_far(). A thread a group: 462 products.
 void spread_shared(backend::Queue& queue, const EvaluationView& view, const TaskView& tasks,
                    int64_t group_capacity, const GroupFrame* frames, const float* shared, float* expansions);
-
-#define GRAFT_LOCAL_BODY GRAFT_BODY
-#include "forces/m2l/m2l.inc"
-#undef GRAFT_LOCAL_BODY
 
 } // namespace graft::forces

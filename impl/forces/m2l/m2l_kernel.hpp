@@ -8,6 +8,7 @@
 #endif
 
 #include "forces/m2l/m2l.hpp"
+#include "forces/m2l/m2l_body.hpp"
 #include "forces/vector_ops.hpp"
 #include "moments/source_terms.hpp"
 
@@ -15,10 +16,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace graft::forces::HWY_NAMESPACE {
-
-#define GRAFT_LOCAL_BODY HWY_INLINE
-#include "forces/m2l/m2l.inc"
-#undef GRAFT_LOCAL_BODY
 
 /// M2L of cells of `order`, in the lanes of vectors.
 template <typename T, int order, bool softened>

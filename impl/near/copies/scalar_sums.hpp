@@ -3,6 +3,7 @@
 #pragma once
 
 #include "near/close_pairs.hpp"
+#include "near/radial.hpp"
 
 namespace graft::near {
 
@@ -25,13 +26,13 @@ void sum_target(const Constants<V>& c, const T (&at)[3], int64_t count, int64_t 
             continue;
         if (slope && has_cube(form) && r2 < least_cubed<V>)
             continue;
-        const Radial<V> k = radial<form, true, slope>(ops, r2, c);
+        const auto k = HWY_NAMESPACE::radial<form, true, slope>(ops, r2, c);
         for (int32_t p = 0; p < components; p += wide) {
-            PointSum<V, wide, dimension> pair{};
+            HWY_NAMESPACE::PointSum<V, wide, dimension> pair{};
             V q[wide];
             for (int w = 0; w < wide; ++w)
                 q[w] = static_cast<V>(charge(p + w));
-            add_charges<form, true, slope>(ops, d, q, k, pair);
+            HWY_NAMESPACE::add_charges<form, true, slope>(ops, d, q, k, pair);
             for (int w = 0; w < wide; ++w) {
                 double* out = sums + sums_per_component * (p + w);
                 out[0] += pair.potential[w];

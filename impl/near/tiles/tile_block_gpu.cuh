@@ -12,6 +12,7 @@
 // Staging, first and last steps: some 700 slots a warp and box, 3 % at 64 targets.
 #pragma once
 
+#include "near/radial.hpp"
 #include "near/tiles/tile_blocks_gpu.cuh"
 
 #include <cuda_pipeline.h>

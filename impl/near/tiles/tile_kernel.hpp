@@ -12,6 +12,7 @@
 #endif
 
 #include "core/instruction_sets.hpp"
+#include "near/radial.hpp"
 #include "near/tiles/tile.hpp"
 #include "near/tiles/vector_math.hpp"
 #include "forces/lane_sums.hpp"
@@ -20,10 +21,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace graft::near::HWY_NAMESPACE {
-
-#define GRAFT_NEAR_BODY static HWY_INLINE
-#include "near/radial.inc"
-#undef GRAFT_NEAR_BODY
 
 template <typename V, bool low, Form form, int dimension, int components, bool value, bool slope,
           bool columns>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arithmetic behind radial.inc for Highway vectors. Read once per instruction set, see forces/p2p/pair.hpp.
+// The arithmetic behind radial.hpp for Highway vectors. Read once per instruction set, see forces/p2p/pair.hpp.
 //
 // The fast root and its series are those of forces/vector_ops.hpp, with the estimate set to 0 where the pair is at
 // distance zero. exp and log are Highway's (error bounds 1 and 4 ulp by its documentation). sine_cosine:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The GPU's M2L and L2P, a lane at a time, on the host: the same text (forces/m2l/m2l.inc, packed_cell.hpp) in
+// The GPU's M2L and L2P, a lane at a time, on the host: the same text (forces/m2l/m2l_body.hpp, packed_cell.hpp) in
 // plain numbers, against the CPU's kernels in double.
 #include "cloud.hpp"
 #include "forces/m2l/m2l.hpp"
+#include "forces/m2l/m2l_body.hpp"
 #include "forces/m2l/m2l_terms.hpp"
 #include "forces/m2p/packed_cell.hpp"
 #include "moments/expansion.hpp"
@@ -10,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <utility>
 #include <vector>
 
 using namespace graft;
@@ -28,9 +28,8 @@ struct PlainOps {
     static float fma(float a, float b, float c) { return std::fma(a, b, c); }
     static float fnma(float a, float b, float c) { return std::fma(-a, b, c); }
 };
-#define GRAFT_LOCAL_BODY inline
-#include "forces/m2l/m2l.inc"
-#undef GRAFT_LOCAL_BODY
+using graft::forces::HWY_NAMESPACE::M2lBody;
+using graft::forces::HWY_NAMESPACE::PointBody;
 
 constexpr double charge_scale = 256;
 

@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// M2L of one cell (or of one a lane), L2P of one target: one text for SIMD vectors, once per instruction set,
-// and for CUDA. No include guard: whoever includes it defines GRAFT_LOCAL_BODY, the attributes of a function,
-// and stands in the namespace where it shall be. m2l_terms.hpp has the mathematics. Loops over terms are folds: every index
-// is known to the compiler, every number stands in a register (or where the compiler puts it).
+// M2L of one cell (or of one a lane), L2P of one target: one template over the arithmetic, `Ops`, for SIMD vectors, CUDA
+// threads and plain numbers (core/target_bodies.hpp). m2l_terms.hpp has the mathematics. Loops over terms are folds: every
+// index is known to the compiler, every number stands in a register (or where the compiler puts it).
 //
 // Unsoftened, sources and expansion have terms up to z^1 only, and the expansion's others follow afterwards
 // (complete_terms): of degree 4, 25 sums instead of 35, 118 products of source and derivative instead of 155.
 // `dipole` false: the sources' terms of order 1 are zero.
 //
 // `Ops` is the arithmetic: set, add, mul, fma (a b + c), fnma (c - a b).
+#if defined(GRAFT_FORCES_M2L_BODY_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef GRAFT_FORCES_M2L_BODY_HPP
+#undef GRAFT_FORCES_M2L_BODY_HPP
+#else
+#define GRAFT_FORCES_M2L_BODY_HPP
+#endif
+
+#include "core/target_bodies.hpp"
+#include "forces/m2l/m2l_terms.hpp"
+
+#include <utility>
+
+GRAFT_BEFORE_BODIES();
+namespace graft::forces GRAFT_OF_TARGET {
 
 template <class Ops, int order, bool softened, bool dipole>
 struct M2lBody {
@@ -32,7 +45,7 @@ struct M2lBody {
 
     /// T_a^n of |a| <= degree - n, from those of n + 1.
     template <int n, int k>
-    static GRAFT_LOCAL_BODY void next(const Real (&u)[3], const Table& above, Table& table) {
+    static GRAFT_BODY void next(const Real (&u)[3], const Table& above, Table& table) {
         if constexpr (k == 0) {
             table.value[0] = ops.set(radial_constant(n));
         } else if constexpr (is_kept(k, softened)) {
@@ -48,20 +61,20 @@ struct M2lBody {
         }
     }
     template <int k>
-    static GRAFT_LOCAL_BODY void second(Table& table) {
+    static GRAFT_BODY void second(Table& table) {
         constexpr moments::Term t = local_term(k);
         if constexpr (t.c == 2)
             table.value[k] = ops.add(table.value[moments::term_index(t.a + 2, t.b, 0)],
                                      table.value[moments::term_index(t.a, t.b + 2, 0)]);
     }
     template <int n, int... k>
-    static GRAFT_LOCAL_BODY void level(const Real (&u)[3], const Table& above, Table& table, Indices<k...>) {
+    static GRAFT_BODY void level(const Real (&u)[3], const Table& above, Table& table, Indices<k...>) {
         (next<n, k>(u, above, table), ...);
         if constexpr (n == 0 && !softened)
             (second<k>(table), ...);
     }
     template <int n>
-    static GRAFT_LOCAL_BODY void tensors(const Real (&u)[3], Table& table) {
+    static GRAFT_BODY void tensors(const Real (&u)[3], Table& table) {
         if constexpr (n == degree) {
             table.value[0] = ops.set(radial_constant(n));
         } else {
@@ -73,7 +86,7 @@ struct M2lBody {
 
     /// sum over |alpha| <= degree - |beta| of w_alpha T_(alpha + beta)
     template <int beta, int alpha>
-    static GRAFT_LOCAL_BODY void add_product(const Real* w, const Table& t, Real& sum) {
+    static GRAFT_BODY void add_product(const Real* w, const Table& t, Real& sum) {
         constexpr int both = sum_index(alpha, beta);
         if constexpr (alpha > 0 && has_source(alpha)) {
             if constexpr (is_kept(both, softened))
@@ -83,14 +96,14 @@ struct M2lBody {
         }
     }
     template <int beta, int... alpha>
-    static GRAFT_LOCAL_BODY Real contract(const Real* w, const Table& t, Indices<alpha...>) {
+    static GRAFT_BODY Real contract(const Real* w, const Table& t, Indices<alpha...>) {
         Real sum = ops.mul(w[0], t.value[beta]);
         (add_product<beta, alpha>(w, t, sum), ...);
         return sum;
     }
     /// charge[l] = w_0 s^-(1+l): the highest terms meet the charge alone.
     template <int beta>
-    static GRAFT_LOCAL_BODY void add_term(const Real* w, const Table& t, const Real* power,
+    static GRAFT_BODY void add_term(const Real* w, const Table& t, const Real* power,
                                           const Real* charge, Real* sum) {
         if constexpr (is_kept(beta, softened)) {
             constexpr int l = term_order(beta), own = moments::term_count(degree - l);
@@ -106,7 +119,7 @@ struct M2lBody {
         return l == degree || order == 0 || (!dipole && (l + 1 == degree || order == 1));
     }
     template <int... beta>
-    static GRAFT_LOCAL_BODY void add_terms(const Real* w, const Table& t, const Real* power,
+    static GRAFT_BODY void add_terms(const Real* w, const Table& t, const Real* power,
                                            const Real* charge, Real* sum, Indices<beta...>) {
         (add_term<beta>(w, t, power, charge, sum), ...);
     }
@@ -114,7 +127,7 @@ struct M2lBody {
     /// Adds to sum[beta], as far as they are kept, the cell with source terms w (in units of rho^|alpha|) that
     /// stands at -u s from the centre: u the unit vector (softened: less), inverse = 1/s, shrink = rho/s. w is
     /// scaled.
-    static GRAFT_LOCAL_BODY void add(const Real (&u)[3], Real inverse, Real shrink, Real* w, Real* sum) {
+    static GRAFT_BODY void add(const Real (&u)[3], Real inverse, Real shrink, Real* w, Real* sum) {
         Real power[degree + 1]; // s^-(1 + |beta|)
         power[0] = inverse;
         for (int k = 1; k <= degree; ++k)
@@ -130,12 +143,12 @@ struct M2lBody {
 
   private:
     template <int alpha>
-    static GRAFT_LOCAL_BODY void scale_source(const Real* scale, Real* w) {
+    static GRAFT_BODY void scale_source(const Real* scale, Real* w) {
         if constexpr (alpha > 0 && has_source(alpha))
             w[alpha] = ops.mul(w[alpha], scale[term_order(alpha)]);
     }
     template <int... alpha>
-    static GRAFT_LOCAL_BODY void scale_sources(Real shrink, Real* w, Indices<alpha...>) {
+    static GRAFT_BODY void scale_sources(Real shrink, Real* w, Indices<alpha...>) {
         Real scale[order + 2];
         scale[1] = shrink;
         for (int l = 2; l <= order; ++l)
@@ -154,11 +167,11 @@ struct PointBody {
     /// Adds to sum the force (towards the sources) and, if wanted, the potential; l: `count` numbers, all
     /// terms.
     template <bool with_potential, typename T>
-    static GRAFT_LOCAL_BODY void add(const T* l, const Real (&h)[3], Real* sum) {
+    static GRAFT_BODY void add(const T* l, const Real (&h)[3], Real* sum) {
         evaluate<with_potential>(l, h, sum, std::make_integer_sequence<int, count - 1>());
     }
     /// The same polynomial about the place h from its centre.
-    static GRAFT_LOCAL_BODY void move(const Real* l, const Real (&h)[3], Real* moved) {
+    static GRAFT_BODY void move(const Real* l, const Real (&h)[3], Real* moved) {
         Real m[count];
         monomials(h, m, std::make_integer_sequence<int, count - 1>());
         move_all(l, m, moved, std::make_integer_sequence<int, count>());
@@ -167,7 +180,7 @@ struct PointBody {
   private:
     /// h^gamma / gamma! from the monomials of one order less.
     template <int k>
-    static GRAFT_LOCAL_BODY void monomial(const Real (&h)[3], Real* m) {
+    static GRAFT_BODY void monomial(const Real (&h)[3], Real* m) {
         constexpr Step step = step_of(k);
         m[k] = ops.mul(h[step.axis], m[step.lower]);
         if constexpr (step.factor > 0) // one more along the axis: divided by it
@@ -175,12 +188,12 @@ struct PointBody {
     }
     /// Of all terms; k + 1 their indices but the first.
     template <int... k>
-    static GRAFT_LOCAL_BODY void monomials(const Real (&h)[3], Real* m, std::integer_sequence<int, k...>) {
+    static GRAFT_BODY void monomials(const Real (&h)[3], Real* m, std::integer_sequence<int, k...>) {
         m[0] = ops.set(1);
         (monomial<k + 1>(h, m), ...);
     }
     template <int k, bool with_potential, typename T>
-    static GRAFT_LOCAL_BODY void add_term(const T* l, const Real* m, Real* sum) {
+    static GRAFT_BODY void add_term(const T* l, const Real* m, Real* sum) {
         if constexpr (term_order(k) < degree) {
             sum[0] = ops.fma(ops.set(l[sum_index(k, 1)]), m[k], sum[0]);
             sum[1] = ops.fma(ops.set(l[sum_index(k, 2)]), m[k], sum[1]);
@@ -191,7 +204,7 @@ struct PointBody {
     }
     /// sum over gamma, |gamma| <= degree - |beta|, of l_(beta + gamma) h^gamma / gamma!
     template <int beta, int... gamma>
-    static GRAFT_LOCAL_BODY Real moved_term(const Real* l, [[maybe_unused]] const Real* m,
+    static GRAFT_BODY Real moved_term(const Real* l, [[maybe_unused]] const Real* m,
                                             std::integer_sequence<int, gamma...>) {
         Real sum = l[beta];
         ((sum = ops.fma(l[sum_index(beta, gamma + 1)], m[gamma + 1], sum)), ...);
@@ -201,12 +214,12 @@ struct PointBody {
     template <int k>
     using Above = std::make_integer_sequence<int, moments::term_count(degree - term_order(k)) - 1>;
     template <int... k>
-    static GRAFT_LOCAL_BODY void move_all(const Real* l, const Real* m, Real* moved,
+    static GRAFT_BODY void move_all(const Real* l, const Real* m, Real* moved,
                                           std::integer_sequence<int, k...>) {
         ((moved[k] = moved_term<k>(l, m, Above<k>())), ...);
     }
     template <bool with_potential, typename T, int... k>
-    static GRAFT_LOCAL_BODY void evaluate(const T* l, const Real (&h)[3], Real* sum,
+    static GRAFT_BODY void evaluate(const T* l, const Real (&h)[3], Real* sum,
                                           std::integer_sequence<int, k...>) {
         Real m[count];
         monomials(h, m, std::integer_sequence<int, k...>());
@@ -214,3 +227,8 @@ struct PointBody {
         (add_term<k + 1, with_potential>(l, m, sum), ...);
     }
 };
+
+} // namespace graft::forces GRAFT_OF_TARGET
+GRAFT_AFTER_BODIES();
+
+#endif

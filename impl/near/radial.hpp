@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The near field's kernels as functions of the distance, and what a pair adds to the sums: one text for plain
-// numbers (near_pair.hpp, with GRAFT_HD: the host's scalar loops and CUDA) and for SIMD vectors (tiles/vector_math.hpp,
-// once per instruction set). No include guard: whoever includes it defines GRAFT_NEAR_BODY, the attributes of
-// a function, and stands in the namespace where it shall be.
+// The near field's kernels as functions of the distance, and what a pair adds to the sums: one template over the
+// arithmetic, `Ops`, for plain numbers (near_pair.hpp), SIMD vectors (tiles/vector_math.hpp) and CUDA threads
+// (core/target_bodies.hpp).
 //
 // d = source - target, r = |d|; value = K(r), slope = -K'(r)/r, so that the gradient with respect to the
 // target is the sum of q slope d. A pair at distance zero: y = 1/r is 0 then by Ops::inverse_root, which makes
@@ -10,6 +9,18 @@
 // max, less, select, zero_unless, inverse_root, powers, softened_powers, exp, log, sine_cosine,
 // floor_index, knot. Sums of the two laplace forms are to be multiplied by Ops::value_factor and
 // Ops::slope_factor afterwards (1 for plain numbers): powers() may leave a constant factor out.
+#if defined(GRAFT_NEAR_RADIAL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef GRAFT_NEAR_RADIAL_HPP
+#undef GRAFT_NEAR_RADIAL_HPP
+#else
+#define GRAFT_NEAR_RADIAL_HPP
+#endif
+
+#include "core/target_bodies.hpp"
+#include "near/near_pair.hpp"
+
+GRAFT_BEFORE_BODIES();
+namespace graft::near GRAFT_OF_TARGET {
 
 template <class Real>
 struct Radial {
@@ -17,7 +28,7 @@ struct Radial {
 };
 
 template <Form form, bool value, bool slope, class Ops, class Number, typename Real = typename Ops::Real>
-GRAFT_NEAR_BODY Radial<Real> radial(const Ops& ops, Real r2, const Constants<Number>& c) {
+GRAFT_BODY Radial<Real> radial(const Ops& ops, Real r2, const Constants<Number>& c) {
     Radial<Real> k{};
     if constexpr (form == Form::laplace) {
         ops.template powers<value, slope>(r2, k.value, k.slope);
@@ -74,7 +85,7 @@ struct PointSum {
 /// Adds what charges q at distance vector d contribute.
 template <Form form, bool value, bool slope, int components, int dimension, class Ops,
           typename Real = typename Ops::Real>
-GRAFT_NEAR_BODY void add_charges(const Ops& ops, const Real (&d)[dimension], const Real (&q)[components],
+GRAFT_BODY void add_charges(const Ops& ops, const Real (&d)[dimension], const Real (&q)[components],
                                  const Radial<Real>& k, PointSum<Real, components, dimension>& sum) {
     if constexpr (form == Form::helmholtz) {
         static_assert(components % 2 == 0, "charges of helmholtz are pairs");
@@ -106,3 +117,8 @@ GRAFT_NEAR_BODY void add_charges(const Ops& ops, const Real (&d)[dimension], con
         }
     }
 }
+
+} // namespace graft::near GRAFT_OF_TARGET
+GRAFT_AFTER_BODIES();
+
+#endif
