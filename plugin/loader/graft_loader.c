@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds, opens and checks libgraft (graft_loader.h has the contract). One file, C99 and libdl, for hosts to
  * copy. Invariant: nothing of a library that fails a check is called except graft_get_api itself. */
-#if !defined(_POSIX_C_SOURCE) && !defined(_GNU_SOURCE)
-#define _POSIX_C_SOURCE 200809L
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dlinfo, dladdr */
 #endif
 #include "graft_loader.h"
 
@@ -199,6 +199,52 @@ static int32_t try_path(search* at, const char* path, const char* origin, const 
     return GRAFT_OK;
 }
 
+#ifdef __GLIBC__
+/* The folders that the linker searches for the program or library that this file is part of; NULL: unknown. */
+static Dl_serinfo* own_folders(void) {
+    static const char here = 0;
+    Dl_info of;
+    Dl_serinfo size, *folders = NULL;
+    void* self = dladdr(&here, &of) != 0 ? dlopen(of.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (self == NULL)
+        self = dlopen(NULL, RTLD_LAZY); /* the program */
+    if (self == NULL)
+        return NULL;
+    if (dlinfo(self, RTLD_DI_SERINFOSIZE, &size) == 0 && (folders = (Dl_serinfo*)malloc(size.dls_size)) != NULL) {
+        memcpy(folders, &size, offsetof(Dl_serinfo, dls_serpath)); /* what the next call reads */
+        if (dlinfo(self, RTLD_DI_SERINFO, folders) != 0) {
+            free(folders);
+            folders = NULL;
+        }
+    }
+    dlclose(self);
+    return folders;
+}
+#endif
+
+/* By name. dlopen() searches for its caller, and that is another library where one has put itself between (UCX does, which
+ * MPICH brings along): the run path of this file's own program is asked for then, too. */
+static int32_t try_search(search* at, const char* name, const graft_api_v1** api) {
+    const char* origin = "dynamic linker's search";
+    int32_t status = try_path(at, name, origin, api);
+#ifdef __GLIBC__
+    if (status == GRAFT_ERROR_LOAD_NOT_FOUND) {
+        Dl_serinfo* folders = own_folders();
+        unsigned int k;
+        for (k = 0; folders != NULL && k < folders->dls_cnt; ++k) {
+            char path[4096];
+            const int length = snprintf(path, sizeof path, "%s/%s", folders->dls_serpath[k].dls_name, name);
+            if (length > 0 && (size_t)length < sizeof path && file_exists(path)) {
+                status = try_path(at, path, origin, api);
+                break;
+            }
+        }
+        free(folders);
+    }
+#endif
+    return status;
+}
+
 /* The places that stand in for an explicit path, until one has a file. */
 static int32_t try_all(search* at, const graft_api_v1** api) {
     const char* variable = getenv("GRAFT_LIBRARY");
@@ -210,7 +256,7 @@ static int32_t try_all(search* at, const graft_api_v1** api) {
         if (status != GRAFT_ERROR_LOAD_NOT_FOUND)
             return status;
     }
-    return try_path(at, "libgraft.so.1", "dynamic linker's search", api);
+    return try_search(at, "libgraft.so.1", api);
 }
 
 int32_t graft_load(const char* path, const graft_api_v1** api, char* message, int64_t capacity) {

@@ -26,6 +26,14 @@ class Test:
             raise SystemExit(f"{' '.join(command)}: exit status {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done
 
+    def words_of_failure(self, sought, words, ranks, **environment):
+        """Open MPI 5's launcher now and then loses what a rank wrote just before it left."""
+        for _ in range(3):
+            said = self.run(words, ranks, fails=True, **environment).stderr
+            if sought in said:
+                break
+        return said
+
     def json(self, words, ranks=0):
         lines = self.run(words + " --json", ranks).stdout.strip().splitlines()
         expect(len(lines) == 1, f"one line from rank 0, found {len(lines)}: graft {words}")
@@ -132,14 +140,13 @@ def test_bench(test):
 def test_failures(test):
     """Rank 0 alone meets these; the others wait for it."""
     write_deck(test, "bad", 20)
-    done = test.run("run bad.yaml --set run.output=/nowhere/out", 3, fails=True)
-    lines = [line for line in done.stderr.splitlines() if line.startswith("graft")]
+    said = test.words_of_failure("/nowhere", "run bad.yaml --set run.output=/nowhere/out", 3)
+    lines = [line for line in said.splitlines() if line.startswith("graft")]
     expect(len(lines) == 1 and "/nowhere" in lines[0], f"one message: {lines}")
-    done = test.run("run bad.yaml --set run.input=none.csv", 3, fails=True)
-    expect("none.csv" in done.stderr, "the missing file is named")
-    expect("no command" in test.run("nonsense", 2, fails=True).stderr, "usage")
-    done = test.run("info", 2, fails=True, GRAFT_MPI_LIBRARY="/nowhere/shim.so")
-    expect("/nowhere/shim.so" in done.stderr, "the missing shim is named")
+    for sought, words, environment in (("none.csv", "run bad.yaml --set run.input=none.csv", {}), ("no command", "nonsense", {}),
+                                       ("/nowhere/shim.so", "info", {"GRAFT_MPI_LIBRARY": "/nowhere/shim.so"})):
+        said = test.words_of_failure(sought, words, 2, **environment)
+        expect(sought in said, f"{sought} is named: {said}")
 
 
 def main(graft, mpiexec, family, folder):
