@@ -108,8 +108,10 @@ struct Combination {
     const double* waves;
     double wave_unit; // 1 / (charge_scale unit)
     geometry::Vec3 g[3];
-    const double *charge, *own_charge; // the net one; those of the targets, null where their own terms are in the sums or not at all
-    const ChargeTerms* terms;
+    struct {
+        const double *net, *own; // own: of the targets; null where their own terms are in the sums, or not at all
+        const ChargeTerms* terms;
+    } charge;
     const double* across;     // places of targets along a slab's open axis; null: no slab
     int open_axis;
     double middle, edge, slab; // slab: 2 pi / volume
@@ -129,7 +131,7 @@ __device__ double sum_parts(const double* from, int64_t parts, int64_t stride) {
 
 /// PeriodicSum::add_slab.
 __device__ void add_slab(const Combination& c, int64_t k) {
-    const double z = c.across[k] - c.middle, q = *c.charge, *const m = c.facts->moments;
+    const double z = c.across[k] - c.middle, q = *c.charge.net, *const m = c.facts->moments;
     (c.open_axis == 0 ? c.ax : c.open_axis == 1 ? c.ay : c.az)[k] -= 2 * c.slab * (q * z - m[0]);
     if (c.potential)
         c.to_potential[k] -= c.slab * (q * (z * z + c.edge * c.edge / 6) - 2 * z * m[0] + m[1]);
@@ -161,9 +163,9 @@ __global__ void __launch_bounds__(combined* summands) combine(const Combination 
     c.ay[k] = sums[1][t] * c.square + c.g[0].y * by[0] + c.g[1].y * by[1] + c.g[2].y * by[2];
     c.az[k] = sums[2][t] * c.square + c.g[0].z * by[0] + c.g[1].z * by[1] + c.g[2].z * by[2];
     if (c.potential) {
-        const double own = c.own_charge != nullptr ? 2 * c.own_charge[k] * c.terms->own.energy : 0;
+        const double own = c.charge.own != nullptr ? 2 * c.charge.own[k] * c.charge.terms->own.energy : 0;
         c.to_potential[k] =
-            sums[3][t] * c.of_potential + c.wave_unit * sums[4][t] + *c.charge * c.terms->background.potential + own;
+            sums[3][t] * c.of_potential + c.wave_unit * sums[4][t] + *c.charge.net * c.charge.terms->background.potential + own;
     }
     if (c.across != nullptr)
         add_slab(c, k);
@@ -379,9 +381,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
     sum.wave_unit = 1 / (waves.charge_scale * (lattice_.mesh.order > 0 ? w.mesh.unit() : waves.unit));
     for (int a = 0; a < 3; ++a)
         sum.g[a] = lattice_.box.reciprocal(a == 0, a == 1, a == 2);
-    sum.charge = w.charge.data();
-    sum.own_charge = on_mesh ? nullptr : task.targets.charge;
-    sum.terms = w.terms.data();
+    sum.charge = {w.charge.data(), on_mesh ? nullptr : task.targets.charge, w.terms.data()};
     sum.facts = task.facts;
     if (sum.open_axis = lattice_.open_axis; sum.open_axis >= 0) {
         const double* const places[3] = {task.targets.x, task.targets.y, task.targets.z};

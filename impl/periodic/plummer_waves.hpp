@@ -69,8 +69,9 @@ GRAFT_HD inline Background plummer_background(const ExponentialNodes& nodes, dou
 /// What a sum over the waves up to |k| = `largest` lacks of a unit charge's own energy, and of that energy's strain derivative
 /// (xx yy zz xy xz yz): pairs take off all of what a charge does to itself. In place of the waves beyond an integral, V / 8 pi^3
 /// times that of their weights w over k, which is, with w in the form of ewald_waves.hpp and kappa = largest^2 / 4 alpha^2,
-///     2 exp(-kappa) / (pi largest^2) times the integral of exp(-y - eps^2 / w) (2 largest / w + 2 sqrt(pi / w^3) exp(z^2) erfc(z)),
-///     w = (1 + y / kappa) / alpha^2, z^2 = kappa + y, over y > 0;
+///     2 exp(-kappa) / (pi largest^2) times the integral of
+///     exp(-y - eps^2 / w) (2 largest / w + 2 sqrt(pi / w^3) exp(z^2) erfc(z)) over y > 0,
+///     w = (1 + y / kappa) / alpha^2, z^2 = kappa + y;
 /// the derivative is what leaves through the sphere's surface, V k^3 w(k) / 6 pi^2. Halves of both are the energy's.
 struct OwnTerms {
     double energy, virial[6];
