@@ -3,7 +3,7 @@
 #include "context.hpp"
 #include "entries.hpp"
 
-#include "particles/read_arrays.hpp"
+#include "particles/import_arrays.hpp"
 
 #include <vector>
 

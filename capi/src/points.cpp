@@ -2,7 +2,7 @@
 // From views to contiguous points, and integers back.
 #include "points.hpp"
 
-#include "particles/read_arrays.hpp"
+#include "particles/import_arrays.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -64,7 +64,7 @@ class CpuEngine {
 
   private:
     friend class CpuRanks; // takes the steps of a computation one by one
-    // read_inputs.cpp
+    // import_inputs.cpp
     void import(const CpuComputation& c);
     void import_sources(const CpuComputation& c);
     void import_targets(const ParticleInput& input);

@@ -10,7 +10,7 @@
 
 #include "engine/gpu/force_table.hpp"
 #include "engine/gpu/target_step_gpu.cuh"
-#include "engine/read_inputs_gpu.cuh"
+#include "engine/import_inputs_gpu.cuh"
 #include "periodic/periodic_gpu.cuh"
 
 #include <vector>

@@ -75,7 +75,7 @@ void prepare_walk(Steps& s) {
     const forces::DeviceEvaluation how = c.job.evaluation();
     if (how.packed) {
         const backend::OnSide beside(c.queue, c.side);
-        s.evaluate.pack(c, how, s.tree);
+        s.evaluate.pack(c, how, s.tree.tree, s.tree.moments);
     }
     c.side.join(c.queue.stream());
     c.mark(DeviceClock::prepared);

@@ -4,7 +4,7 @@
 
 #include "engine/checks.hpp"
 #include "particles/staging.hpp"
-#include "particles/write_arrays.hpp"
+#include "particles/export_arrays.hpp"
 
 #include <algorithm>
 #include <utility>

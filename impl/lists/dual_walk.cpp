@@ -14,7 +14,7 @@
 
 #include "hwy/highway.h"
 
-#include "lists/criterion_test.hpp"
+#include "lists/criterion_of_children.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace graft::lists::HWY_NAMESPACE {

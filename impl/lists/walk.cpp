@@ -16,7 +16,7 @@
 #include <bit>
 #include <cstring>
 
-#include "lists/criterion_test.hpp"
+#include "lists/criterion_of_children.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace graft::lists::HWY_NAMESPACE {

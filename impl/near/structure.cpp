@@ -3,7 +3,7 @@
 #include "near/structure.hpp"
 
 #include "near/structure_view.hpp"
-#include "particles/read_arrays.hpp"
+#include "particles/import_arrays.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -6,7 +6,7 @@
 // written, in order. The same results as export_reals().
 #pragma once
 
-#include "particles/write_arrays_gpu.cuh"
+#include "particles/export_arrays_gpu.cuh"
 
 namespace graft::particles {
 

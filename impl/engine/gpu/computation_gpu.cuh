@@ -9,7 +9,7 @@
 #include "engine/gpu/job_gpu.cuh"
 #include "engine/gpu/step_clock_gpu.cuh"
 #include "engine/gpu/sums_gpu.cuh"
-#include "particles/write_arrays_gpu.cuh"
+#include "particles/export_arrays_gpu.cuh"
 #include "periodic/periodic_gpu.cuh"
 
 namespace graft::engine {

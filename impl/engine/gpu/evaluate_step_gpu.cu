@@ -4,8 +4,10 @@
 
 namespace graft::engine {
 
-void EvaluateStep::pack(Computation& c, const forces::DeviceEvaluation& how, const TreeStep& from) {
-    far_ = evaluator.pack(c.queue, how, from.tree, from.moments);
+void EvaluateStep::pack(Computation& c, const forces::DeviceEvaluation& how, const tree::DeviceTree& tree,
+                        const moments::DeviceMoments& moments) {
+    evaluator.hold_cells(how, tree);
+    far_ = evaluator.pack(c.queue, how, tree, moments);
 }
 
 void EvaluateStep::begin(const DeviceJob& job) {

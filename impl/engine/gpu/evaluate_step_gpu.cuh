@@ -18,7 +18,8 @@ class EvaluateStep {
 
     // Enqueued, each.
     /// Where lists are split at once (how.packed): what that needs of the cells.
-    void pack(Computation& c, const forces::DeviceEvaluation& how, const TreeStep& from);
+    void pack(Computation& c, const forces::DeviceEvaluation& how, const tree::DeviceTree& tree,
+              const moments::DeviceMoments& moments);
     /// What lists are to be split by; NULL: they are not.
     const lists::DeviceFarChoice* far(const forces::DeviceEvaluation& how) const {
         return how.packed ? &far_ : nullptr;

@@ -105,7 +105,7 @@ forces::DeviceEvaluation DeviceJob::evaluation() const {
     how.kernel = kernel();
     how.local = why_not_local() == nullptr;
     // Kept lists are split anew for moved particles; what groups share is not.
-    how.packed = how.local && !keeps_lists() && !over_ranks;
+    how.packed = how.local && !keeps_lists();
     how.block_x = settings.device.block_x, how.block_y = settings.device.block_y;
     return how;
 }

@@ -8,7 +8,7 @@
 // holds for the moved particles (skin_gpu.cuh); the error MAC's factor of a group is that of the build.
 #pragma once
 
-#include "engine/read_inputs_gpu.cuh"
+#include "engine/import_inputs_gpu.cuh"
 #include "lists/skin_gpu.cuh"
 
 #include <vector>

@@ -4,7 +4,7 @@
 
 #include "engine/checks.hpp"
 #include "engine/gpu/host_tree_gpu.cuh"
-#include "particles/read_arrays.hpp"
+#include "particles/import_arrays.hpp"
 
 #include <algorithm>
 #include <limits>

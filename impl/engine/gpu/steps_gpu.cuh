@@ -10,7 +10,7 @@
 #include "engine/gpu/target_step_gpu.cuh"
 #include "engine/gpu/tree_step_gpu.cuh"
 #include "engine/write_results_gpu.cuh"
-#include "engine/read_inputs_gpu.cuh"
+#include "engine/import_inputs_gpu.cuh"
 #include "engine/solver_periodic_gpu.cuh"
 
 namespace graft::engine {

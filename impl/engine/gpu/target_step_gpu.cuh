@@ -2,7 +2,7 @@
 // Targets in groups on the device, and the way from their order to the host's items.
 #pragma once
 
-#include "engine/read_inputs_gpu.cuh"
+#include "engine/import_inputs_gpu.cuh"
 #include "lists/lists_gpu.cuh"
 
 namespace graft::engine {

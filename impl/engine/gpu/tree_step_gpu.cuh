@@ -3,7 +3,7 @@
 // kept; or taken from the host.
 #pragma once
 
-#include "engine/read_inputs_gpu.cuh"
+#include "engine/import_inputs_gpu.cuh"
 #include "moments/moments_gpu.cuh"
 #include "tree/build_in_place_gpu.cuh"
 #include "tree/tree_gpu.cuh"

@@ -329,32 +329,34 @@ void DeviceRanks::scale_targets(bool use_last) {
                                        forest_.coarse_nodes > 0 ? forest_.coarse.data() : nullptr);
 }
 
-/// Enqueues lists and sums of all groups over the own tree, which sets the field.
-void DeviceRanks::sum_own() {
+/// Enqueues lists and sums of all groups over a tree, which set the field, or (how.add) add to it.
+void DeviceRanks::sum_over(const forces::DeviceEvaluation& how, const tree::DeviceTree& tree,
+                           const moments::DeviceMoments& moments, const lists::DeviceCriterion& criterion) {
     Computation& c = s_.c;
-    const forces::DeviceEvaluation how = c.job.evaluation();
-    for (int b = 0; b < s_.capacity.batches(); ++b) {
-        s_.lists.build(c, s_.tree.tree, s_.lists.criterion, s_.targets.targets, b, s_.capacity.batches());
-        if (b < DeviceClock::timed_batches)
+    const int batches = s_.capacity.batches();
+    if (how.packed)
+        s_.evaluate.pack(c, how, tree, moments);
+    for (int b = 0; b < batches; ++b) {
+        const bool timed = !how.add && b < DeviceClock::timed_batches;
+        s_.lists.build(c, tree, criterion, s_.targets.targets, b, batches, s_.evaluate.far(how));
+        if (timed)
             c.mark(DeviceClock::batches + 2 * b);
-        s_.evaluate.evaluator.evaluate(c.queue, how, s_.tree.tree, s_.tree.moments, s_.targets.targets,
-                                       s_.lists.lists, s_.evaluate.field);
-        if (b < DeviceClock::timed_batches)
+        s_.evaluate.evaluator.evaluate(c.queue, how, tree, moments, s_.targets.targets, s_.lists.lists, s_.evaluate.field);
+        if (timed)
             c.mark(DeviceClock::batches + 2 * b + 1);
     }
 }
 
-/// The same over the others', which adds.
+void DeviceRanks::sum_own() {
+    sum_over(s_.c.job.evaluation(), s_.tree.tree, s_.tree.moments, s_.lists.criterion);
+}
+
+/// Of the others.
 void DeviceRanks::sum_forest() {
-    Computation& c = s_.c;
-    forces::DeviceEvaluation how = c.job.evaluation();
+    forces::DeviceEvaluation how = s_.c.job.evaluation();
     how.add = true;
     how.kernel = forces::DeviceKernel::automatic; // the papers' kernels know one tree
-    for (int b = 0; b < s_.capacity.batches(); ++b) {
-        s_.lists.build(c, forest_.tree, forest_.criterion, s_.targets.targets, b, s_.capacity.batches());
-        s_.evaluate.evaluator.evaluate(c.queue, how, forest_.tree, forest_.moments, s_.targets.targets,
-                                       s_.lists.lists, s_.evaluate.field);
-    }
+    sum_over(how, forest_.tree, forest_.moments, forest_.criterion);
 }
 
 void DeviceRanks::evaluate_own() {

@@ -149,6 +149,8 @@ class DeviceRanks {
   private:
     void know_tree();
     void fill_criterion();
+    void sum_over(const forces::DeviceEvaluation& how, const tree::DeviceTree& tree, const moments::DeviceMoments& moments,
+                  const lists::DeviceCriterion& criterion);
     void sum_own();
     void sum_forest();
     void sum_up();

@@ -5,7 +5,7 @@
 #include "engine/checks.hpp"
 #include "engine/rank_agreement.hpp"
 #include "engine/report.hpp"
-#include "particles/write_arrays.hpp"
+#include "particles/export_arrays.hpp"
 
 namespace graft::engine {
 

@@ -3,7 +3,7 @@
 #include "near/copies/collect_gpu.cuh"
 #include "near/helmholtz_phases.hpp"
 #include "near/plan/near_plan_gpu.cuh"
-#include "particles/write_arrays.hpp"
+#include "particles/export_arrays.hpp"
 
 #include "backend/block_cache_gpu.cuh"
 #include "backend/guard_gpu.cuh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Strided and typed loads and stores, and the bounds of hostile layouts.
-#include "particles/read_arrays.hpp"
-#include "particles/write_arrays.hpp"
+#include "particles/import_arrays.hpp"
+#include "particles/export_arrays.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One thread an item, or two lanes a record; types are chosen at run time, the same for all threads of a launch.
-#include "particles/write_arrays_gpu.cuh"
+#include "particles/export_arrays_gpu.cuh"
 
 #include "particles/scatter_gpu.cuh"
-#include "particles/write_arrays_batch_gpu.cuh"
+#include "particles/export_arrays_batch_gpu.cuh"
 
 namespace graft::particles {
 

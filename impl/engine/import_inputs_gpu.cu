@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See read_inputs_gpu.cuh; on a CPU read_inputs.cpp.
-#include "engine/read_inputs_gpu.cuh"
+// See import_inputs_gpu.cuh; on a CPU import_inputs.cpp.
+#include "engine/import_inputs_gpu.cuh"
 
 #include "backend/exact_memory_gpu.cuh"
 #include "backend/primitives_gpu.cuh"
 #include "engine/checks.hpp"
-#include "particles/read_arrays.hpp"
+#include "particles/import_arrays.hpp"
 #include "periodic/periodic.hpp"
 
 #include <algorithm>

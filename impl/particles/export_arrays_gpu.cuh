@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Results to arrays in device memory, of any layout: write_arrays.hpp on the device.
+// Results to arrays in device memory, of any layout: export_arrays.hpp on the device.
 //
 // Invariants: nothing waits or allocates here; all results are looked at before the first is written.
 // Elements need not be aligned.
 #pragma once
 
-#include "particles/read_arrays_gpu.cuh"
+#include "particles/import_arrays_gpu.cuh"
 
 namespace graft::particles {
 

@@ -2,11 +2,11 @@
 // The test of a node's children by the acceptance criterion, on the SIMD instructions of the machine: what all walks share.
 // Distances use separate multiplications and additions on every instruction set, so the lists do not depend on the machine.
 // Read once per SIMD target.
-#if defined(GRAFT_LISTS_CRITERION_TEST_HPP) == defined(HWY_TARGET_TOGGLE)
-#ifdef GRAFT_LISTS_CRITERION_TEST_HPP
-#undef GRAFT_LISTS_CRITERION_TEST_HPP
+#if defined(GRAFT_LISTS_CRITERION_OF_CHILDREN_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef GRAFT_LISTS_CRITERION_OF_CHILDREN_HPP
+#undef GRAFT_LISTS_CRITERION_OF_CHILDREN_HPP
 #else
-#define GRAFT_LISTS_CRITERION_TEST_HPP
+#define GRAFT_LISTS_CRITERION_OF_CHILDREN_HPP
 #endif
 
 #include "core/instruction_sets.hpp"

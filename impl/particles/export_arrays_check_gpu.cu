@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A look at all results before the first is written: one pass over what the exports will read.
-#include "particles/write_arrays_batch_gpu.cuh"
+#include "particles/export_arrays_batch_gpu.cuh"
 
 #include <algorithm>
 

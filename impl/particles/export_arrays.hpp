@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Results to the host's arrays, in their layout and order. The way in: read_arrays.hpp.
+// Results to the host's arrays, in their layout and order. The way in: import_arrays.hpp.
 #pragma once
 
 #include "backend/executor.hpp"

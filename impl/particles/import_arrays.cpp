@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Strided, typed loads; the type switch is outside the loops.
-#include "particles/read_arrays.hpp"
+#include "particles/import_arrays.hpp"
 
 #include "particles/array_items.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Strided, typed stores; type, add and weights are chosen outside the loops.
-#include "particles/write_arrays.hpp"
+#include "particles/export_arrays.hpp"
 
 #include "particles/array_items.hpp"
 

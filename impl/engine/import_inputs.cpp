@@ -3,7 +3,7 @@
 #include "engine/engine_cpu.hpp"
 
 #include "engine/checks.hpp"
-#include "particles/read_arrays.hpp"
+#include "particles/import_arrays.hpp"
 
 #include <cmath>
 #include <limits>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One thread an item; what is a type or a choice at run time is the same for all threads of a launch.
-#include "particles/read_arrays_gpu.cuh"
+#include "particles/import_arrays_gpu.cuh"
 
 #include "particles/array_view_gpu.cuh"
 #include "particles/charge_scale.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the host's arrays, in any layout, to the engine's contiguous doubles. The way back: write_arrays.hpp.
+// From the host's arrays, in any layout, to the engine's contiguous doubles. The way back: export_arrays.hpp.
 #pragma once
 
 #include "backend/executor.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From arrays in device memory, of any layout, to the engine's contiguous doubles: read_arrays.hpp on the
+// From arrays in device memory, of any layout, to the engine's contiguous doubles: import_arrays.hpp on the
 // device.
 //
 // Invariants: nothing waits or allocates here; a value that cannot be used is noted in the DeviceImportState
