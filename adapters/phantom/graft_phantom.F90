@@ -1,76 +1,70 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !--------------------------------------------------------------------------!
-! Graft in Phantom: self-gravity of all living particles from Graft's tree, instead of Phantom's own (compile with GRAVITY=no).
-! graft_add_selfgravity is called in derivs after `call force`, graft_potential_energy in compute_energies (phantom.patch).
+! Graft in Phantom: the gravity that all living particles feel of each other, in place of Phantom's tree (compile with GRAVITY=yes).
+! phantom.patch has the calls: graft_selfgravity before `call force`, graft_field where `force` would expand the polynomial of
+! distant nodes.
 !
-! Invariants: fxyzu(1:3) of active particles is added to, nothing else of Phantom's is changed but dtforce, which only shrinks.
-! poten(i) is half of mass times potential of particle i at the last call, and so adds up to the potential energy.
+! Who does what: Graft sums all pairs, softened by its spline of support 2h with the larger h of a pair. For SPH neighbours
+! Phantom's own terms stay, the mean of both h and those in grad h (Price & Monaghan 2007, MNRAS 374, 1347), and the patch takes off
+! what Graft has added for that pair. So energies, steps of single particles, sinks and MPI are Phantom's as they were.
 !
-! Softening: Phantom softens gravity with its density kernel of support 2h. Graft's spline is the same for the cubic kernel, with
-! the larger length of a pair where Phantom takes the mean of both forces; the terms in grad h of Price & Monaghan (2007) are
-! not there, so that energy is conserved to the accuracy with which h changes slowly. A softening.length in the deck is used for
-! all particles instead, and conserves energy to the steps' accuracy.
+! Where all living particles get forces, what is left of their sum (the tree's error) is taken off in equal accelerations: momentum
+! is conserved to rounding.
 !--------------------------------------------------------------------------!
 module graft_phantom
  use graft, only:graft_t
  implicit none
  private
- public :: graft_add_selfgravity,graft_potential_energy,graft_seconds,graft_forget
+ public :: graft_selfgravity,graft_field,graft_seconds,graft_forget
 
  character(len=*), parameter :: deckfile = 'graft.yaml' ! in the folder of the run; without it the defaults below
  type(graft_t), save :: tree
- logical, save :: softening_is_h
- real, allocatable, save :: mass(:),length(:),poten(:)
+ real, allocatable, save :: mass(:),length(:),poten(:),field(:,:)
  integer, allocatable, save :: active(:)
 
 contains
 
 !-----------------------------------------------------------------------
 !+
-!  Adds the accelerations of self-gravity to fxyzu(1:3,:) of active
-!  particles, and limits dtforce. All tasks call it together.
+!  Computes accelerations and potentials of active particles, which
+!  graft_field then gives out. All tasks call it together.
 !+
 !-----------------------------------------------------------------------
-subroutine graft_add_selfgravity(npart,xyzh,fxyzu)
+subroutine graft_selfgravity(npart,xyzh)
  use io, only:fatal
- integer, intent(in)                :: npart
- real,    intent(in),    contiguous :: xyzh(:,:)
- real,    intent(inout), contiguous :: fxyzu(:,:)
+ integer, intent(in)             :: npart
+ real,    intent(in), contiguous :: xyzh(:,:)
  character(len=1000) :: text
  integer :: ierr
 
  if (.not.tree%is_open()) call open_tree()
  call describe_particles(npart,xyzh)
- if (softening_is_h) then
-    call tree%compute(npart,xyzh,size(xyzh,1),mass,fxyzu,size(fxyzu,1),potential=poten,softening=length, &
-                      active=active,add=.true.,ierr=ierr,errmsg=text)
- else
-    call tree%compute(npart,xyzh,size(xyzh,1),mass,fxyzu,size(fxyzu,1),potential=poten, &
-                      active=active,add=.true.,ierr=ierr,errmsg=text)
- endif
+ call tree%compute(npart,xyzh,size(xyzh,1),mass,field,size(field,1),potential=poten,softening=length, &
+                   active=active,ierr=ierr,errmsg=text)
  if (ierr /= 0) call fatal('graft',trim(text))
- call limit_timestep(npart,xyzh,fxyzu)
+ call conserve_momentum(npart)
 
-end subroutine graft_add_selfgravity
-
-!-----------------------------------------------------------------------
-!+
-!  half of mass times potential of particle i; 0 before any forces
-!+
-!-----------------------------------------------------------------------
-real function graft_potential_energy(i)
- integer, intent(in) :: i
-
- graft_potential_energy = 0.
- if (allocated(poten)) then
-    if (i <= size(poten)) graft_potential_energy = 0.5*mass(i)*poten(i)
- endif
-
-end function graft_potential_energy
+end subroutine graft_selfgravity
 
 !-----------------------------------------------------------------------
 !+
-!  seconds that the last graft_add_selfgravity spent in Graft; 0 before
+!  Acceleration of particle i, and its potential without its own share.
+!+
+!-----------------------------------------------------------------------
+pure subroutine graft_field(i,fx,fy,fz,phi)
+ integer, intent(in)  :: i
+ real,    intent(out) :: fx,fy,fz,phi
+
+ fx  = field(1,i)
+ fy  = field(2,i)
+ fz  = field(3,i)
+ phi = poten(i)
+
+end subroutine graft_field
+
+!-----------------------------------------------------------------------
+!+
+!  seconds that the last graft_selfgravity spent in Graft; 0 before
 !+
 !-----------------------------------------------------------------------
 real function graft_seconds()
@@ -91,7 +85,7 @@ subroutine graft_forget()
  integer :: ierr
 
  if (tree%is_open()) call tree%close(ierr)
- if (allocated(mass)) deallocate(mass,length,poten,active)
+ if (allocated(mass)) deallocate(mass,length,poten,field,active)
 
 end subroutine graft_forget
 
@@ -111,12 +105,12 @@ subroutine open_tree()
     call tree%open(deckfile,ierr=ierr,errmsg=text)
  else
     call tree%open(ierr=ierr,errmsg=text)
-    if (ierr == 0) call tree%set('softening.kind','spline',ierr,text)
-    if (ierr == 0) call tree%set('mac.accuracy','1e-4',ierr,text)
+    if (ierr == 0) call tree%set('mac.accuracy','3e-4',ierr,text)
  endif
+ if (ierr == 0) call tree%set('softening.kind','spline',ierr,text)
  if (ierr == 0) call tree%get('softening.length',fixed_length,ierr,text)
- softening_is_h = ierr == 0
- if (softening_is_h) softening_is_h = .not.(fixed_length > 0.)
+ if (ierr == 0 .and. fixed_length > 0.) call fatal('graft', &
+    'graft.yaml has softening.length; expected none: Phantom softens gravity by h, and the terms in grad h are made for that')
 #ifdef MPI
  if (ierr == 0) call tree%set_communicator(MPI_COMM_WORLD,ierr,text)
 #endif
@@ -125,18 +119,18 @@ subroutine open_tree()
 end subroutine open_tree
 
 subroutine refuse_what_cannot_be()
- use io, only:fatal
+ use dim,    only:gravity,periodic,use_apr,use_sinktree
+ use io,     only:fatal
+ use kernel, only:kernelname
 
-#ifdef GRAVITY
- call fatal('graft','this Phantom was compiled with GRAVITY=yes, and gravity would count twice; compile with GRAVITY=no')
-#endif
-#ifdef PERIODIC
- call fatal('graft','this Phantom was compiled with PERIODIC=yes; self-gravity from Graft is that of an isolated system')
-#endif
-#ifdef IND_TIMESTEPS
- ! Phantom gives out the steps of single particles in `force`, which does not know of these accelerations.
- call fatal('graft','this Phantom was compiled with IND_TIMESTEPS=yes; compile with IND_TIMESTEPS=no')
-#endif
+ if (.not.gravity) call fatal('graft','this Phantom was compiled with GRAVITY=no; compile with GRAVITY=yes')
+ if (periodic) call fatal('graft', &
+    'this Phantom was compiled with PERIODIC=yes; self-gravity from Graft is that of an isolated system')
+ if (use_apr) call fatal('graft','this Phantom was compiled with APR=yes, whose masses Graft is not told; compile with APR=no')
+ if (use_sinktree) call fatal('graft', &
+    'this Phantom was compiled with SINKTREE=yes; compile with SINKTREE=no: sinks and particles then meet in pairs')
+ if (kernelname /= 'M_4 cubic') call fatal('graft','this Phantom has the kernel '//trim(kernelname)// &
+    '; expected the cubic one, which is that of the softening; compile with KERNEL=cubic')
 
 end subroutine refuse_what_cannot_be
 
@@ -146,51 +140,60 @@ subroutine describe_particles(npart,xyzh)
  use part, only:massoftype,maxphase,iphase,iamtype,iactive,igas,isdead_or_accreted
  integer, intent(in) :: npart
  real,    intent(in) :: xyzh(:,:)
- integer :: i
+ integer :: i,most
 
+ most = size(xyzh,2)
  if (allocated(mass)) then
-    if (size(mass) < npart) deallocate(mass,length,poten,active)
+    if (size(mass) < npart) deallocate(mass,length,poten,field,active)
  endif
- if (.not.allocated(mass)) allocate(mass(size(xyzh,2)),length(size(xyzh,2)),poten(size(xyzh,2)),active(size(xyzh,2)))
+ if (.not.allocated(mass)) allocate(mass(most),length(most),poten(most),field(3,most),active(most))
  !$omp parallel do default(shared) private(i)
  do i=1,npart
     mass(i)   = massoftype(igas)
+    length(i) = 2.*xyzh(4,i)
     active(i) = 1
     if (maxphase==maxp) then
        mass(i) = massoftype(iamtype(iphase(i)))
        if (.not.iactive(iphase(i))) active(i) = 0
     endif
-    length(i) = 2.*xyzh(4,i)
     if (isdead_or_accreted(xyzh(4,i))) then
        mass(i)   = 0.
        length(i) = 0.
        active(i) = 0
-       poten(i)  = 0.
     endif
-    if (active(i) /= 0) poten(i) = 0. ! potentials are added, as accelerations are; those of inactive particles stay
  enddo
  !$omp end parallel do
 
 end subroutine describe_particles
 
-!--the criterion of Phantom's own force, for the total acceleration: C_force*sqrt(h/|a|)
-subroutine limit_timestep(npart,xyzh,fxyzu)
- use timestep, only:C_force,dtforce
+!--the tree's forces do not add up to zero exactly; nothing is done where only some particles get them
+subroutine conserve_momentum(npart)
  use mpiutils, only:reduceall_mpi
  integer, intent(in) :: npart
- real,    intent(in) :: xyzh(:,:),fxyzu(:,:)
- real    :: dtmin,f2
+ real    :: total(5)
  integer :: i
 
- dtmin = huge(dtmin)
- !$omp parallel do default(shared) private(i,f2) reduction(min:dtmin)
+ total(:) = 0.
+ !$omp parallel do default(shared) private(i) reduction(+:total)
  do i=1,npart
-    f2 = fxyzu(1,i)**2 + fxyzu(2,i)**2 + fxyzu(3,i)**2
-    if (active(i) /= 0 .and. f2 > 0.) dtmin = min(dtmin,C_force*sqrt(xyzh(4,i)/sqrt(f2)))
+    if (active(i) /= 0) then
+       total(1:3) = total(1:3) + mass(i)*field(1:3,i)
+       total(4)   = total(4) + mass(i)
+    elseif (mass(i) > 0.) then
+       total(5)   = total(5) + mass(i)
+    endif
  enddo
  !$omp end parallel do
- dtforce = min(dtforce,reduceall_mpi('min',dtmin))
+ do i=1,5
+    total(i) = reduceall_mpi('+',total(i))
+ enddo
+ if (total(5) > 0. .or. .not.(total(4) > 0.)) return
+ !$omp parallel do default(shared) private(i)
+ do i=1,npart
+    if (active(i) /= 0) field(1:3,i) = field(1:3,i) - total(1:3)/total(4)
+ enddo
+ !$omp end parallel do
 
-end subroutine limit_timestep
+end subroutine conserve_momentum
 
 end module graft_phantom

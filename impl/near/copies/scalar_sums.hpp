@@ -5,6 +5,7 @@
 #include "near/close_pairs.hpp"
 #include "near/radial.hpp"
 
+GRAFT_BEFORE_BODIES(); // radial() is inlined into what has its target alone
 namespace graft::near {
 
 /// What a scalar loop needs to know of a pair: sources(j, place, charges) gives source j of `count`.
@@ -43,6 +44,11 @@ void sum_target(const Constants<V>& c, const T (&at)[3], int64_t count, int64_t 
         }
     }
 }
+
+} // namespace graft::near
+GRAFT_AFTER_BODIES();
+
+namespace graft::near {
 
 /// Calls body.template operator()<form, slope, dimension>() for what the sums ask.
 template <typename Body>

@@ -8,7 +8,7 @@ contains
         character(len=*), intent(in) :: operation
         real, intent(in) :: value
         integer :: error
-        if (operation /= 'min') error stop 'reduceall_mpi of the mini host knows min only'
-        call MPI_Allreduce(value, reduceall_mpi, 1, MPI_DOUBLE_PRECISION, MPI_MIN, MPI_COMM_WORLD, error)
+        if (operation /= '+') error stop 'reduceall_mpi of the mini host knows + only'
+        call MPI_Allreduce(value, reduceall_mpi, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
     end function reduceall_mpi
 end module mpiutils

@@ -47,6 +47,7 @@ PackedCell pack(const moments::Moments& m, const float* record, int64_t k, bool 
     return cell;
 }
 
+GRAFT_BEFORE_BODIES(); // the bodies are inlined into what has their target alone
 template <bool softened>
 void add_cell(const PackedCell& cell, const double (&centre)[3], double length, float* sum) {
     float u[3] = {static_cast<float>(centre[0] - cell.x), static_cast<float>(centre[1] - cell.y),
@@ -109,6 +110,7 @@ void compare() {
         EXPECT_EQ(force[i], field[i]);
     EXPECT_EQ(force[3], 0);
 }
+GRAFT_AFTER_BODIES();
 
 } // namespace
 
