@@ -1,15 +1,15 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 !--------------------------------------------------------------------------!
-! Graft in Phantom: the gravity that all living particles feel of each other, in place of Phantom's tree (compile with GRAVITY=yes).
+! Graft in Phantom: the gravity of all living particles on each other, in place of Phantom's tree (compile with GRAVITY=yes).
 ! phantom.patch has the calls: graft_selfgravity before `call force`, graft_field where `force` would expand the polynomial of
 ! distant nodes.
 !
 ! Who does what: Graft sums all pairs, softened by its spline of support 2h with the larger h of a pair. For SPH neighbours
-! Phantom's own terms stay, the mean of both h and those in grad h (Price & Monaghan 2007, MNRAS 374, 1347), and the patch takes off
-! what Graft has added for that pair. So energies, steps of single particles, sinks and MPI are Phantom's as they were.
+! Phantom's own terms stay, the mean of both h and those in grad h (Price & Monaghan 2007, MNRAS 374, 1347), and the patch takes
+! off what Graft has added for that pair. So energies, steps of single particles, sinks and MPI are Phantom's as they were.
 !
-! Where all living particles get forces, what is left of their sum (the tree's error) is taken off in equal accelerations: momentum
-! is conserved to rounding.
+! Where all living particles get forces, what is left of their sum (the tree's error) is taken off in equal accelerations:
+! momentum is conserved to rounding.
 !--------------------------------------------------------------------------!
 module graft_phantom
  use graft, only:graft_t

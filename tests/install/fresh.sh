@@ -87,7 +87,7 @@ mount_and_run() {
         SSL_CERT_FILE=/etc/host-certificates.crt PIP_CERT=/etc/host-certificates.crt CCACHE_DIR=/ccache
         OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
     local name
-    for name in http_proxy https_proxy no_proxy PIP_INDEX_URL GRAFT_REQUIRE_HOSTS GRAFT_TEST_DATA; do
+    for name in http_proxy https_proxy no_proxy PIP_INDEX_URL GRAFT_REQUIRE_HOSTS GRAFT_TEST_DATA GRAFT_PHANTOM_SRC GRAFT_NEMO_ROOT; do
         [ -z "${!name:-}" ] || environment+=("$name=${!name}")
     done
     exec env -i "${environment[@]}" chroot "$root" bash -c 'cd /graft && exec "$@"' fresh "$@"

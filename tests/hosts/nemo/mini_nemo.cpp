@@ -11,7 +11,11 @@
 
 std::vector<std::string> mini::warnings;
 
-// The functions that NEMO's programs export to the files they open.
+// The functions that NEMO's programs export to the files they open: its headers rename what is written error and warning.
+#ifndef OLD_SPELLING
+#define error nemo_error
+#define warning nemo_warning
+#endif
 extern "C" {
 __attribute__((visibility("default"))) void error(const char* pattern, ...) {
     std::va_list arguments;

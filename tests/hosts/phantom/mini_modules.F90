@@ -1,7 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! A Phantom in small: the modules that adapters/phantom/graft_phantom.F90 uses, with Phantom's names, kinds and conventions
-! (xyzh(4,:), massoftype, iphase of one byte whose sign says active, h <= 0 for the dead, default reals of 8 bytes). For what the
-! real Phantom cannot show in a test: each switch that is refused would be a build of minutes; forces of tasks beside a direct sum.
+! (xyzh(4,:), massoftype, iphase of one byte whose sign says active, h <= 0 for the dead, default reals of 8 bytes). For what
+! the real Phantom cannot show in a test: each switch that is refused would be a build of minutes; forces of tasks beside a
+! direct sum.
 module dim
     implicit none
     integer, parameter :: maxp = 6000

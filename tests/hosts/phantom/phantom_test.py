@@ -107,7 +107,7 @@ def evrard(phantom, folder):
     text = (folder / "evrard.in").read_text(encoding="utf-8")
     text = re.sub(r"(?m)^( *tmax =) *[0-9.]+", r"\1 1.6", text)
     (folder / "evrard.in").write_text(re.sub(r"(?m)^( *dtmax =) *[0-9.]+", r"\1 0.2", text), encoding="utf-8")
-    for deck, words in (("softening: {length: 0.1}\n", "softening.length"), ("mac: {acuracy: 1e-3}\n", "acuracy")):
+    for deck, words in (("softening: {length: 0.1}\n", "softening.length"), ("mac: {accurate: 1e-3}\n", "mac.accurate")):
         (folder / "graft.yaml").write_text(deck, encoding="utf-8")
         done = run(folder, phantom / "bin/phantom", "evrard.in")
         expect(re.search("FATAL ERROR! graft: .*" + words, done.stdout) and done.returncode != 0, f"{words} refused\n{done.stdout[-2000:]}")

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Phantom in small, with MPI or on one task: every task has particles of its own, one of them dead. Forces and potentials are those
-! of all tasks' particles, by direct sum; the sum of all forces is zero; inactive particles are sources alone.
+! Phantom in small, with MPI or on one task: every task has particles of its own, one of them dead. Forces and potentials are
+! those of all tasks' particles, by direct sum; the sum of all forces is zero; inactive particles are sources alone.
 program tasks_test
 #ifdef MPI
     use mpi
