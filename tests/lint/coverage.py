@@ -17,7 +17,10 @@ from lint import room_of_file
 from rooms import ROOMS
 
 REPOSITORY = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
-FLOORS = {"core": 80} # percent of lines, a little below what was measured; other rooms are reported only
+# Percent of lines, a little below what was measured without MPI, HDF5 and GPUs; other rooms are reported only.
+FLOORS = {"backend": 84, "balance": 95, "comm": 95, "core": 90, "decompose": 93, "engine": 70, "essential": 92, "forces": 96,
+          "geometry": 98, "lists": 97, "model": 92, "moments": 97, "near": 95, "particles": 94, "periodic": 95, "reference": 97,
+          "settings": 97, "tree": 96}
 MEASURED = ("impl/", "capi/", "plugin/")
 
 
