@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Plummer's softening makes of a wave's weight (ewald_waves.hpp says of what sum), and what is known beside the sums, softened
-// or not: the background of a net charge, and a charge's own energy by the waves that are left out. For both compilers.
+// What Plummer's softening makes of a wave's weight (ewald_waves.hpp says of what sum), and what is known beside the sums,
+// softened or not: the background of a net charge, and a charge's own energy by the waves that are left out. For both compilers.
 //
 // Over the integral of exp(-y) f(y), y > 0: with eta = (eps alpha)^2, kappa = k^2 / 4 alpha^2 the weight is
 // multiplied by that of f = exp(-eta / (1 + y / kappa)). The nodes y = exp(t - exp(-t)) at equal steps of t
