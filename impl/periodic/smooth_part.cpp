@@ -168,8 +168,9 @@ void PeriodicSum::add_waves(const backend::Executor& executor, comm::Communicato
         });
         waves = periodic::wave_energy(waves_, sums_.data());
         const OwnTerms own = waves_.own_terms();
+        const double squares = split_problem_ ? split_problem_->square_sum : 0;
         for (int c = 0; c < 6; ++c)
-            waves.virial[c] += split_problem_->square_sum * own.virial[c];
+            waves.virial[c] += squares * own.virial[c];
     }
     const double background = 0.5 * charge_ * charge_ * waves_.background(split_.cutoff).virial / lattice_.volume();
     for (int c = 0; c < 6; ++c)
