@@ -31,6 +31,14 @@ function(graft_host name)
     set(GRAFT_HOST_${name} ${found} PARENT_SCOPE)
 endfunction()
 
+# Whether `place` is a host's folder, which has the file `sign`, or an archive of its source, which its test builds.
+function(graft_host_source result place sign)
+    set(${result} FALSE PARENT_SCOPE)
+    if(place AND (EXISTS ${place}/${sign} OR place MATCHES "\\.tar\\.[a-z0-9]+$"))
+        set(${result} TRUE PARENT_SCOPE)
+    endif()
+endfunction()
+
 # What a line of Python prints in the hosts' environment; empty (and the reason in <result>_WHY) if that fails.
 function(graft_hosts_python result code)
     execute_process(COMMAND ${GRAFT_HOSTS_PYTHON} -c "${code}" OUTPUT_VARIABLE printed ERROR_VARIABLE error

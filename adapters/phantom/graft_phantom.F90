@@ -15,7 +15,7 @@ module graft_phantom
  use graft, only:graft_t
  implicit none
  private
- public :: graft_selfgravity,graft_field,graft_seconds,graft_forget
+ public :: graft_selfgravity,graft_field,graft_forget
 
  character(len=*), parameter :: deckfile = 'graft.yaml' ! in the folder of the run; without it the defaults below
  type(graft_t), save :: tree
@@ -61,20 +61,6 @@ pure subroutine graft_field(i,fx,fy,fz,phi)
  phi = poten(i)
 
 end subroutine graft_field
-
-!-----------------------------------------------------------------------
-!+
-!  seconds that the last graft_selfgravity spent in Graft; 0 before
-!+
-!-----------------------------------------------------------------------
-real function graft_seconds()
- integer :: ierr
- character(len=200) :: text
-
- graft_seconds = 0.
- if (tree%is_open()) call tree%query('time_s.total',graft_seconds,ierr,text)
-
-end function graft_seconds
 
 !-----------------------------------------------------------------------
 !+

@@ -86,7 +86,7 @@ struct PointSum {
 template <Form form, bool value, bool slope, int components, int dimension, class Ops,
           typename Real = typename Ops::Real>
 GRAFT_BODY void add_charges(const Ops& ops, const Real (&d)[dimension], const Real (&q)[components],
-                                 const Radial<Real>& k, PointSum<Real, components, dimension>& sum) {
+                            const Radial<Real>& k, PointSum<Real, components, dimension>& sum) {
     if constexpr (form == Form::helmholtz) {
         static_assert(components % 2 == 0, "charges of helmholtz are pairs");
         for (int p = 0; p < components; p += 2) {

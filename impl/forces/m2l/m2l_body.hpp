@@ -104,7 +104,7 @@ struct M2lBody {
     /// charge[l] = w_0 s^-(1+l): the highest terms meet the charge alone.
     template <int beta>
     static GRAFT_BODY void add_term(const Real* w, const Table& t, const Real* power,
-                                          const Real* charge, Real* sum) {
+                                    const Real* charge, Real* sum) {
         if constexpr (is_kept(beta, softened)) {
             constexpr int l = term_order(beta), own = moments::term_count(degree - l);
             if constexpr (is_monopole(l))
@@ -120,7 +120,7 @@ struct M2lBody {
     }
     template <int... beta>
     static GRAFT_BODY void add_terms(const Real* w, const Table& t, const Real* power,
-                                           const Real* charge, Real* sum, Indices<beta...>) {
+                                     const Real* charge, Real* sum, Indices<beta...>) {
         (add_term<beta>(w, t, power, charge, sum), ...);
     }
 
@@ -205,7 +205,7 @@ struct PointBody {
     /// sum over gamma, |gamma| <= degree - |beta|, of l_(beta + gamma) h^gamma / gamma!
     template <int beta, int... gamma>
     static GRAFT_BODY Real moved_term(const Real* l, [[maybe_unused]] const Real* m,
-                                            std::integer_sequence<int, gamma...>) {
+                                      std::integer_sequence<int, gamma...>) {
         Real sum = l[beta];
         ((sum = ops.fma(l[sum_index(beta, gamma + 1)], m[gamma + 1], sum)), ...);
         return sum;
@@ -215,12 +215,12 @@ struct PointBody {
     using Above = std::make_integer_sequence<int, moments::term_count(degree - term_order(k)) - 1>;
     template <int... k>
     static GRAFT_BODY void move_all(const Real* l, const Real* m, Real* moved,
-                                          std::integer_sequence<int, k...>) {
+                                    std::integer_sequence<int, k...>) {
         ((moved[k] = moved_term<k>(l, m, Above<k>())), ...);
     }
     template <bool with_potential, typename T, int... k>
     static GRAFT_BODY void evaluate(const T* l, const Real (&h)[3], Real* sum,
-                                          std::integer_sequence<int, k...>) {
+                                    std::integer_sequence<int, k...>) {
         Real m[count];
         monomials(h, m, std::integer_sequence<int, k...>());
         add_term<0, with_potential>(l, m, sum);

@@ -4,8 +4,8 @@
 
 #include "backend/gpu_library.hpp"
 #include "particles/array_items.hpp"
-#include "particles/import_arrays.hpp"
 #include "particles/export_arrays.hpp"
+#include "particles/import_arrays.hpp"
 
 #include <algorithm>
 #include <atomic>
