@@ -174,23 +174,26 @@ bool TreeForce::State::has_last(const Job& job) const {
 
 /// f_g of the error MAC: a node's error S / d^(p+3) may be accuracy * (size of the group's acceleration).
 void TreeForce::State::scale_groups(const Job& job, bool use_last) {
+    const lists::EstimateInput input{forest.tree, forest.moments, forest.criterion.root, targets.groups(),
+                                     {job.settings, job.problem.per_particle_softening}};
     if (!use_last && job.problem.periodic != nullptr) {
         const periodic::PeriodicSum& periodic = *job.problem.periodic;
         const core::Buffer<lists::Group>& groups = targets.groups();
         acceleration.resize(groups.size());
         std::fill(acceleration.begin(), acceleration.end(), 0.0);
-        if (estimates(job))
-            lists::estimate_accelerations(
-                job.executor, forest.tree, forest.moments, forest.criterion.root, groups, walk.images,
-                [&](const geometry::Vec3& at) { return periodic.distant_field(at); }, acceleration);
+        if (estimates(job)) {
+            lists::EstimateInput with_images = input;
+            with_images.images = &walk.images;
+            with_images.beyond = [&](const geometry::Vec3& at) { return periodic.distant_field(at); };
+            lists::estimate_accelerations(job.executor, with_images, acceleration);
+        }
         for (int64_t g = 0; g < groups.size(); ++g) {
             const double typical = periodic.typical_field(job.problem.points ? 0 : groups[g].count,
                                                           groups[g].target.box.longest_edge());
             acceleration[g] = std::max(acceleration[g] - neighbours * typical, typical);
         }
     } else if (!use_last)
-        lists::estimate_accelerations(job.executor, forest.tree, forest.moments, forest.criterion.root,
-                               targets.groups(), acceleration);
+        lists::estimate_accelerations(job.executor, input, acceleration);
     else
         acceleration.resize(targets.group_count());
     const core::Buffer<double>& last = job.problem.last;

@@ -130,7 +130,7 @@ void TreeForce::State::estimate_over_ranks(const Job& job, const essential::LetE
         let.apply(frame);
         scale_groups(job, false);
         let.begin(frame);
-        forest.resize_masses(forest.top_end);
+        forest.resize_masses(forest.top_end, frame.lengths);
         top.clear_remote(forest);
     });
 }

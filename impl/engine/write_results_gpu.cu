@@ -312,7 +312,6 @@ void WriteStep::for_staged_pieces(Computation& c, const Body& body) {
     }
 }
 
-/// Results that are added to host arrays: the sums are the host's, and so is the look at them.
 void WriteStep::check_added_fields(Computation& c) {
     if (std::none_of(staged_.begin(), staged_.end(), [](const Staged& staged) { return staged.view.add; }))
         return;
@@ -332,7 +331,8 @@ void WriteStep::check_added_fields(Computation& c) {
 }
 
 void WriteStep::write(Computation& c) {
-    check_added_fields(c);
+    if (!c.job.over_ranks)
+        check_added_fields(c);
     for_host_sums(c, particles::check_reals);
     const backend::Executor executor = c.executor();
     for_staged(c, [&](size_t s, const char* from, const int32_t* index, int64_t first, int64_t count) {

@@ -42,7 +42,11 @@ class WriteStep {
     void to_device_arrays(Computation& c, const RawResults& raw);
     /// Virial and energy to device arrays.
     void sums(Computation& c);
-    /// After the wait: all that goes to host arrays. Throws Error(value) for a sum that is no finite number.
+    /// After a wait for stage(): results that are added to host arrays, where the sums are the host's. Throws Error(value)
+    /// for one that is no finite number.
+    void check_added_fields(Computation& c);
+    /// After the wait: all that goes to host arrays. Throws Error(value) for a sum that is no finite number; over ranks
+    /// check_added_fields() has looked before they agreed.
     void write(Computation& c);
     /// After a computation that has stopped by one of its results.
     [[noreturn]] void raise_bad_result(Computation& c);
@@ -60,7 +64,6 @@ class WriteStep {
     void for_staged(Computation& c, const Body& body);
     template <typename Body>
     void for_staged_pieces(Computation& c, const Body& body);
-    void check_added_fields(Computation& c);
 
     backend::DeviceBuffer<char> result_;
     backend::PinnedBuffer<char> host_result_;

@@ -29,6 +29,7 @@ struct PackedNode {
 /// A node for the estimate of accelerations.
 struct PackedMass {
     double centre[3], magnitude, edge;
+    double softening; // EstimateSoftening::of_node()
     int64_t child_count;
 };
 

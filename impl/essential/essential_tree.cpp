@@ -85,7 +85,7 @@ void LetExchange::unpack(const Frame& frame, NodeOrigins* origins) {
     if (all)
         forest.resize_remote(frame.settings, node, particle, frame.lengths, record_bytes_);
     else
-        forest.resize_masses(node);
+        forest.resize_masses(node, frame.lengths);
     if (origins != nullptr) {
         origins->owner.resize_keep(node - forest.top_end);
         origins->source.resize_keep(node - forest.top_end);

@@ -3,6 +3,7 @@
 #include "essential/forest.hpp"
 
 #include "lists/error_reach.hpp"
+#include "lists/estimate_step.hpp"
 #include "lists/split_cells.hpp"
 
 #include <algorithm>
@@ -133,11 +134,13 @@ void Forest::resize_remote(const settings::Settings& settings, int64_t node_coun
     remote.resize_keep(particle_count, lengths);
 }
 
-void Forest::resize_masses(int64_t node_count) {
+void Forest::resize_masses(int64_t node_count, bool lengths) {
     tree.nodes.resize_keep(node_count);
     tree.boxes.resize_keep(node_count);
     for (core::Buffer<double>* values : {&moments.cx, &moments.cy, &moments.cz, &moments.magnitude})
         values->resize_keep(node_count);
+    for (core::Buffer<double>* values : {&moments.softening, &moments.softening_square})
+        values->resize_keep(lengths ? node_count : 0);
 }
 
 void Forest::set_remote(int64_t node, const PackedNode& packed) {
@@ -159,12 +162,22 @@ void Forest::set_remote(int64_t node, const PackedNode& packed) {
     tree.boxes[node] = packed.box;
 }
 
+double Forest::estimated_softening(const settings::Settings& settings, int64_t node) const {
+    return moments.softening.empty() ? 0
+                                     : lists::EstimateSoftening(settings, true)
+                                           .of_node(moments.softening[node], moments.softening_square[node]);
+}
+
 void Forest::set_mass(int64_t node, const PackedMass& mass) {
     moments.cx[node] = mass.centre[0];
     moments.cy[node] = mass.centre[1];
     moments.cz[node] = mass.centre[2];
     moments.magnitude[node] = mass.magnitude;
     tree.boxes[node] = {{0, 0, 0}, {mass.edge, 0, 0}}; // only its size is asked for
+    if (!moments.softening.empty()) {
+        moments.softening[node] = mass.softening;
+        moments.softening_square[node] = mass.softening * mass.softening;
+    }
 }
 
 void Forest::link_remote(int32_t index) {

@@ -316,7 +316,7 @@ GRAFT_HD inline void put_super(const SuperNode& super, const RankShape& shape, i
                                const RemoteNodes& to) {
     constexpr double never = std::numeric_limits<double>::infinity();
     if (shape.content == RankContent::masses) {
-        to.coarse[k] = {0, 0, 0, 0, never, super.first_child, super.child_count};
+        to.coarse[k] = {0, 0, 0, 0, never, 0, super.first_child, super.child_count};
         return;
     }
     to.nodes[k] = {super.first_child, super.child_count, -1, 0, 0, 0};

@@ -82,6 +82,7 @@ void RankExchange::read_own(const Frame& frame, RankContent content) {
                           forest.moments.cz[k],
                           forest.moments.magnitude[k],
                           forest.tree.boxes[k].longest_edge(),
+                          forest.estimated_softening(frame.settings, k),
                           node.first_child,
                           node.child_count};
         });
@@ -269,7 +270,7 @@ void RankExchange::take_masses(const Frame& frame, const std::vector<Arrival>& a
         return;
     const int32_t root = forest.own_end, own = root + 1, first = root + 2;
     check_room(first + plan.nodes);
-    forest.resize_masses(first + plan.nodes);
+    forest.resize_masses(first + plan.nodes, frame.shape.lengths);
     coarse_.resize(plan.nodes);
     has_own_ = false;
     RemoteNodes to{};
@@ -282,28 +283,28 @@ void RankExchange::take_masses(const Frame& frame, const std::vector<Arrival>& a
             take_node(from, shape, plan.places[s], static_cast<int32_t>(j), to);
     }
     const auto set = [&](int64_t k, const lists::EstimateNode& node, int32_t behind) {
-        forest.set_mass(k, {{node.x, node.y, node.z}, node.magnitude, node.edge, node.child_count});
+        forest.set_mass(k, {{node.x, node.y, node.z}, node.magnitude, node.edge, node.softening, node.child_count});
         forest.tree.nodes[k] = {node.first_child + behind, node.child_count, -1, 0, 0, 0};
     };
     for (int64_t k = 0; k < plan.nodes; ++k)
         set(first + k, coarse_[k], first);
     const bool some = root > 0; // own particles: a copy of their root, so that the two are neighbours
     constexpr double opened = std::numeric_limits<double>::infinity();
-    set(root, {0, 0, 0, 0, opened, some ? own : first, some ? 2 : 1}, 0);
-    set(own, {0, 0, 0, 0, 0, 0, 0}, 0);
+    set(root, {0, 0, 0, 0, opened, 0, some ? own : first, some ? 2 : 1}, 0);
+    set(own, {}, 0);
     if (some) {
         const moments::Moments& m = forest.moments;
         const tree::Node& node = forest.tree.nodes[0];
         set(own,
-            {m.cx[0], m.cy[0], m.cz[0], m.magnitude[0], forest.tree.boxes[0].longest_edge(), node.first_child,
-             node.child_count},
+            {m.cx[0], m.cy[0], m.cz[0], m.magnitude[0], forest.tree.boxes[0].longest_edge(),
+             forest.estimated_softening(frame.settings, 0), node.first_child, node.child_count},
             0);
     }
     forest.criterion.root = root;
 }
 
 void RankExchange::drop_masses(const Frame& frame) {
-    frame.forest.resize_masses(frame.forest.own_end);
+    frame.forest.resize_masses(frame.forest.own_end, frame.shape.lengths);
     frame.forest.criterion.root = 0;
 }
 

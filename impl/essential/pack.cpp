@@ -17,9 +17,9 @@ NodeKind kind_of(const lists::Criterion& criterion, int32_t node) {
 /// Writes one message.
 class Writer {
   public:
-    Writer(const Forest& forest, const lists::Criterion& criterion, const char* expansions, int columns,
-           int64_t record_bytes, const MessageHeader& header, const Sections& to)
-        : forest_(forest), criterion_(criterion), expansions_(expansions), columns_(columns),
+    Writer(const Forest& forest, const settings::Settings& settings, const lists::Criterion& criterion,
+           const char* expansions, int columns, int64_t record_bytes, const MessageHeader& header, const Sections& to)
+        : forest_(forest), settings_(settings), criterion_(criterion), expansions_(expansions), columns_(columns),
           record_bytes_(record_bytes), header_(header), to_(to) {}
 
     void put_root(const LetExchange::Root& root) {
@@ -32,6 +32,7 @@ class Writer {
         const PackedMass mass{{m.cx[k], m.cy[k], m.cz[k]},
                               m.magnitude[k],
                               forest_.tree.boxes[k].longest_edge(),
+                              forest_.estimated_softening(settings_, k),
                               opened ? criterion_.links[k].child_count : 0};
         std::memcpy(to_.nodes, &mass, sizeof mass);
         to_.nodes += sizeof mass;
@@ -71,6 +72,7 @@ class Writer {
     }
 
     const Forest& forest_;
+    const settings::Settings& settings_;
     const lists::Criterion& criterion_;
     const char* expansions_;
     int columns_;
@@ -157,8 +159,8 @@ void LetExchange::fill(const Frame& frame, const lists::Criterion& criterion, co
         return;
     char* message = send_.data() + parcel.offset;
     std::memcpy(message, &parcel.header, sizeof parcel.header);
-    Writer writer(frame.forest, criterion, frame.forest.expansion_bytes(frame.settings), particle_columns_,
-                  record_bytes_, parcel.header,
+    Writer writer(frame.forest, frame.settings, criterion, frame.forest.expansion_bytes(frame.settings),
+                  particle_columns_, record_bytes_, parcel.header,
                   sections(message, parcel.header, node_bytes(), record_bytes_));
     for (const Root& root : parcel.roots)
         writer.put_root(root);

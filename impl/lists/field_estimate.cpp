@@ -2,8 +2,6 @@
 // Coarse walk, one group at a time.
 #include "lists/field_estimate.hpp"
 
-#include "lists/estimate_step.hpp"
-
 namespace graft::lists {
 
 namespace {
@@ -14,9 +12,15 @@ struct Walker {
     const tree::Tree& tree;
     const moments::Moments& moments;
     int32_t root;
+    EstimateSoftening softening;
+
+    double softening_of(int32_t node) const {
+        return moments.softening.empty() ? 0
+                                         : softening.of_node(moments.softening[node], moments.softening_square[node]);
+    }
 
     /// Opens every node closer than its size; leaves and what the stack cannot hold count as they are.
-    void add(const double (&at)[3], double extent, EstimateSum& sum) const {
+    void add(const double (&at)[3], double extent, double length, EstimateSum& sum) const {
         int32_t stack[stack_size];
         int top = 0;
         stack[top++] = root;
@@ -32,51 +36,35 @@ struct Walker {
                     stack[top++] = n.first_child + k;
                 continue;
             }
-            coarse_add(moments.magnitude[node], edge, extent, x, y, z, r2, sum);
+            coarse_add(moments.magnitude[node], edge, extent, x, y, z, r2,
+                       softening.square(r2, softening_of(node), length), sum);
         }
     }
 };
 
-/// size[g] = size_at(walker, centre, longest edge) of each group.
-template <class SizeAt>
-void estimate(const backend::Executor& executor, const Walker& walker, const core::Buffer<Group>& groups,
-              core::Buffer<double>& size, const SizeAt& size_at) {
-    size.resize(groups.size());
-    executor.for_each(
-        groups.size(),
-        [&](int64_t g) {
-            const geometry::Box& box = groups[g].target.box;
-            size[g] = size_at(walker, geometry::Vec3{box.centre(0), box.centre(1), box.centre(2)}, box.longest_edge());
-        },
-        64);
-}
-
 } // namespace
 
-void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree,
-                            const moments::Moments& moments, int32_t root,
-                            const core::Buffer<Group>& groups, core::Buffer<double>& size) {
-    estimate(executor, {tree, moments, root}, groups, size,
-             [](const Walker& walker, const geometry::Vec3& at, double extent) {
-                 EstimateSum sum;
-                 walker.add({at.x, at.y, at.z}, extent, sum);
-                 return coarse_size(sum);
-             });
-}
-
-void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree,
-                            const moments::Moments& moments, int32_t root, const core::Buffer<Group>& groups,
-                            const core::Buffer<geometry::Vec3>& images,
-                            const std::function<geometry::Vec3(const geometry::Vec3&)>& beyond,
-                            core::Buffer<double>& size) {
-    estimate(executor, {tree, moments, root}, groups, size,
-             [&](const Walker& walker, const geometry::Vec3& at, double extent) {
-                 EstimateSum sum;
-                 for (const geometry::Vec3& image : images)
-                     walker.add({at.x + image.x, at.y + image.y, at.z + image.z}, extent, sum);
-                 const geometry::Vec3 rest = beyond(at);
-                 return std::hypot(sum.x + rest.x, sum.y + rest.y, sum.z + rest.z);
-             });
+void estimate_accelerations(const backend::Executor& executor, const EstimateInput& input, core::Buffer<double>& size) {
+    const Walker walker{input.tree, input.moments, input.root, input.softening};
+    size.resize(input.groups.size());
+    executor.for_each(
+        size.size(),
+        [&](int64_t g) {
+            const Target& target = input.groups[g].target;
+            const geometry::Vec3 at{target.box.centre(0), target.box.centre(1), target.box.centre(2)};
+            EstimateSum sum;
+            if (input.images == nullptr) {
+                walker.add({at.x, at.y, at.z}, target.box.longest_edge(), target.softening, sum);
+                size[g] = coarse_size(sum);
+                return;
+            }
+            for (const geometry::Vec3& image : *input.images)
+                walker.add({at.x + image.x, at.y + image.y, at.z + image.z}, target.box.longest_edge(),
+                           target.softening, sum);
+            const geometry::Vec3 rest = input.beyond(at);
+            size[g] = std::hypot(sum.x + rest.x, sum.y + rest.y, sum.z + rest.z);
+        },
+        64);
 }
 
 } // namespace graft::lists

@@ -4,6 +4,7 @@
 
 #include "backend/executor.hpp"
 #include "core/buffer.hpp"
+#include "lists/estimate_step.hpp"
 #include "lists/targets.hpp"
 #include "moments/moments.hpp"
 #include "tree/tree.hpp"
@@ -12,21 +13,23 @@
 
 namespace graft::lists {
 
-/// size[g] = |acceleration| at the centre of group g from a coarse walk with monopoles (opening angle 1,
-/// nodes too close softened by their own size), and at least a twentieth of the sum of the contributions'
-/// sizes, so that a place where forces cancel does not ask for the impossible. Internal units; cost about 200
-/// nodes a group. The walk begins at `root`; of the tree it reads nodes and the size of their boxes, of the
-/// moments centres and magnitudes.
-void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree,
-                            const moments::Moments& moments, int32_t root,
-                            const core::Buffer<Group>& groups, core::Buffer<double>& size);
+/// What the estimate reads: of the tree nodes and the size of their boxes, of the moments centres, magnitudes and
+/// softening lengths (empty: none of their own).
+struct EstimateInput {
+    const tree::Tree& tree;
+    const moments::Moments& moments;
+    int32_t root; // where the walk begins
+    const core::Buffer<Group>& groups;
+    EstimateSoftening softening;
+    /// Charges of one sign in a periodic box: the near images, and the field of all others and the background.
+    const core::Buffer<geometry::Vec3>* images = nullptr;
+    std::function<geometry::Vec3(const geometry::Vec3&)> beyond = {};
+};
 
-/// The same of charges of one sign in a periodic box: over the near images, and `beyond(place)` of all others and the
-/// background. It has no least size, since nearly all of a uniform box cancels.
-void estimate_accelerations(const backend::Executor& executor, const tree::Tree& tree,
-                            const moments::Moments& moments, int32_t root, const core::Buffer<Group>& groups,
-                            const core::Buffer<geometry::Vec3>& images,
-                            const std::function<geometry::Vec3(const geometry::Vec3&)>& beyond,
-                            core::Buffer<double>& size);
+/// size[g] = |acceleration| at the centre of group g from a coarse walk with monopoles (opening angle 1, softened as
+/// the forces are, nodes too close by their own size, too), and at least a twentieth of the sum of the contributions'
+/// sizes, so that a place where forces cancel does not ask for the impossible; in a periodic box without that least
+/// size, since nearly all of a uniform one cancels. Internal units; cost about 200 nodes a group.
+void estimate_accelerations(const backend::Executor& executor, const EstimateInput& input, core::Buffer<double>& size);
 
 } // namespace graft::lists

@@ -28,28 +28,36 @@ struct NodeArrays {
     const double *cx, *cy, *cz, *magnitude, *radius, *spread, *softening, *softening_square;
 };
 
-__global__ void prepare_kernel(const NodeArrays m, int order, double skin, EstimateNode* out, double* reach,
-                               const backend::DeviceStatus* status) {
+__global__ void prepare_kernel(const NodeArrays m, int order, double skin, EstimateSoftening softening,
+                               EstimateNode* out, double* reach, const backend::DeviceStatus* status) {
     const int k = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
     if (backend::stopped(status) || k >= m.counts->nodes)
         return;
-    const bool plummer = m.softening != nullptr;
+    const bool lengths = m.softening != nullptr, plummer = lengths && !softening.spline;
     const double spread = skin > 0 ? lists::grown_spread(m.magnitude[k], m.spread[k], skin) : m.spread[k];
     reach[k] = error_reach(order, m.magnitude[k], spread, m.radius[k] + skin, plummer,
                            plummer ? m.softening[k] : 0, plummer ? m.softening_square[k] : 0);
     const geometry::Box& box = m.boxes[k];
     const double edge =
         fmax(fmax(box.upper[0] - box.lower[0], box.upper[1] - box.lower[1]), box.upper[2] - box.lower[2]);
-    out[k] = {
-        m.cx[k], m.cy[k], m.cz[k], m.magnitude[k], edge, m.nodes[k].first_child, m.nodes[k].child_count};
+    out[k] = {m.cx[k],
+              m.cy[k],
+              m.cz[k],
+              m.magnitude[k],
+              edge,
+              lengths ? softening.of_node(m.softening[k], m.softening_square[k]) : 0,
+              m.nodes[k].first_child,
+              m.nodes[k].child_count};
 }
 
-struct BoxCentre {
-    double x, y, z, extent;
+struct TargetCentre {
+    double x, y, z, extent, softening;
 };
 
-__device__ BoxCentre place_of(const geometry::Box& box) {
-    BoxCentre place;
+__device__ TargetCentre centre_of(const Target& target) {
+    const geometry::Box& box = target.box;
+    TargetCentre place;
+    place.softening = target.softening;
     place.x = 0.5 * box.lower[0] + 0.5 * box.upper[0];
     place.y = 0.5 * box.lower[1] + 0.5 * box.upper[1];
     place.z = 0.5 * box.lower[2] + 0.5 * box.upper[2];
@@ -75,8 +83,8 @@ __device__ double sum_of_lanes(double value) {
 
 /// Adds what lane l finds for its group, l % groups, at `at`; `wanted`: a bit a group that there is.
 template <int groups>
-__device__ void walk(const EstimateNode* nodes, const BoxCentre& at, unsigned wanted, Opened* stack,
-                     EstimateSum& sum) {
+__device__ void walk(const EstimateNode* nodes, const TargetCentre& at, unsigned wanted,
+                     const EstimateSoftening& softening, Opened* stack, EstimateSum& sum) {
     constexpr int at_once = 32 / groups / most_children;
     const int lane = static_cast<int>(threadIdx.x % 32), group = lane % groups, slot = lane / groups;
     int top = 1;
@@ -109,7 +117,8 @@ __device__ void walk(const EstimateNode* nodes, const BoxCentre& at, unsigned wa
             stack[record] = {node.first_child, static_cast<int16_t>(node.child_count),
                              static_cast<uint16_t>(opened)};
         if (mine && !(opens && fits))
-            coarse_add(node.magnitude, node.edge, at.extent, x, y, z, r2, sum);
+            coarse_add(node.magnitude, node.edge, at.extent, x, y, z, r2,
+                       softening.square(r2, node.softening, at.softening), sum);
         top = min(top + __popc(records), stack_size);
         __syncwarp();
     }
@@ -118,7 +127,7 @@ __device__ void walk(const EstimateNode* nodes, const BoxCentre& at, unsigned wa
 template <int groups>
 __global__ void __launch_bounds__(walk_threads)
     factor_kernel(const EstimateNode* nodes, const EstimateNode* others, Group* group,
-                  const int32_t* group_count, int order, double accuracy,
+                  const int32_t* group_count, int order, double accuracy, EstimateSoftening softening,
                   const backend::DeviceStatus* status) {
     __shared__ Opened stacks[walk_threads / 32][stack_size];
     const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
@@ -127,12 +136,12 @@ __global__ void __launch_bounds__(walk_threads)
         return;
     const int64_t there = min(int64_t{groups}, *group_count - first),
                   g = first + min(int64_t{lane % groups}, there - 1);
-    const BoxCentre at = place_of(group[g].target.box);
+    const TargetCentre at = centre_of(group[g].target);
     const unsigned wanted = (1u << there) - 1;
     EstimateSum sum;
     for (const EstimateNode* tree : {nodes, others})
         if (tree != nullptr)
-            walk<groups>(tree, at, wanted, stacks[warp], sum);
+            walk<groups>(tree, at, wanted, softening, stacks[warp], sum);
     sum = {sum_of_lanes<groups>(sum.x), sum_of_lanes<groups>(sum.y), sum_of_lanes<groups>(sum.z),
            sum_of_lanes<groups>(sum.total)};
     if (lane < there)
@@ -163,7 +172,6 @@ void DeviceEstimate::prepare(backend::Queue& queue, const settings::Settings& se
                              double skin) {
     nodes_.resize(tree.node_capacity());
     reach_.resize(tree.node_capacity());
-    const bool plummer = per_particle_softening && settings.softening == settings::Softening::plummer;
     const NodeArrays arrays{tree.counts.data(),
                             tree.nodes.data(),
                             tree.boxes.data(),
@@ -173,16 +181,16 @@ void DeviceEstimate::prepare(backend::Queue& queue, const settings::Settings& se
                             moments.magnitude.data(),
                             moments.radius.data(),
                             moments.spread.data(),
-                            plummer ? moments.softening.data() : nullptr,
-                            plummer ? moments.softening_square.data() : nullptr};
+                            per_particle_softening ? moments.softening.data() : nullptr,
+                            per_particle_softening ? moments.softening_square.data() : nullptr};
     prepare_kernel<<<backend::blocks_for(tree.node_capacity(), threads), threads, 0, queue.stream()>>>(
-        arrays, settings.order, skin, nodes_.data(), reach_.data(), queue.status());
+        arrays, settings.order, skin, {settings, per_particle_softening}, nodes_.data(), reach_.data(), queue.status());
     GRAFT_CUDA_LAUNCHED("reach of nodes");
     ++queue.launches;
 }
 
 void DeviceEstimate::scale_groups(backend::Queue& queue, const settings::Settings& settings,
-                                  const tree::DeviceTree&, DeviceTargets& targets, bool own,
+                                  bool per_particle_softening, DeviceTargets& targets, bool own,
                                   const EstimateNode* others) {
     const int64_t groups = targets.groups.size();
     const bool many =
@@ -190,7 +198,8 @@ void DeviceEstimate::scale_groups(backend::Queue& queue, const settings::Setting
     const auto kernel = many ? factor_kernel<4> : factor_kernel<1>;
     kernel<<<backend::blocks_for(groups, walk_threads / 32 * (many ? 4 : 1)), walk_threads, 0,
              queue.stream()>>>(own ? nodes_.data() : nullptr, others, targets.groups.data(),
-                               targets.group_count.data(), settings.order, settings.accuracy, queue.status());
+                               targets.group_count.data(), settings.order, settings.accuracy,
+                               EstimateSoftening(settings, per_particle_softening), queue.status());
     GRAFT_CUDA_LAUNCHED("estimate of accelerations");
     ++queue.launches;
 }

@@ -27,7 +27,7 @@ class DeviceEstimate {
     /// Enqueued: factors of all groups from a coarse walk, a warp a group; about 200 nodes each. The sums are
     /// those of estimate_accelerations in another order, the same every run.
     /// own: the tree's nodes are among the masses; others: nodes of other ranks, the first one their root.
-    void scale_groups(backend::Queue& queue, const settings::Settings& settings, const tree::DeviceTree& tree,
+    void scale_groups(backend::Queue& queue, const settings::Settings& settings, bool per_particle_softening,
                       DeviceTargets& targets, bool own = true, const EstimateNode* others = nullptr);
 
   private:

@@ -37,4 +37,32 @@ inline Cloud make_cloud(int64_t n, unsigned seed = 1, bool mixed_signs = false) 
     return cloud;
 }
 
+/// A cusp with density 1 / r^(3/2) and lengths from half to one and a half times `softening`.
+inline Cloud make_cusp(int64_t n, double softening, unsigned seed = 2) {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> normal;
+    std::uniform_real_distribution<double> uniform(1e-3, 1);
+    Cloud cloud;
+    for (int64_t i = 0; i < n; ++i) {
+        const double a = normal(random), b = normal(random), c = normal(random);
+        const double s = std::pow(uniform(random), 4.0 / 3) / std::sqrt(a * a + b * b + c * c);
+        add(cloud, a * s, b * s, c * s, 1, softening * (0.5 + uniform(random)));
+    }
+    return cloud;
+}
+
+/// Five clumps of size 1e-3 some 1e6 from each other, and lengths as above.
+inline Cloud make_clumps(int64_t n, double softening, unsigned seed = 4) {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> normal(0, 1e-3);
+    std::uniform_real_distribution<double> uniform;
+    Cloud cloud;
+    for (int64_t i = 0; i < n; ++i) {
+        const double clump = static_cast<double>(i % 5), a = normal(random), b = normal(random), c = normal(random);
+        add(cloud, 1e6 * std::sin(clump) + a, 1e6 * std::sin(2 * clump) + b, 1e6 * std::sin(3 * clump) + c, 1,
+            softening * (0.5 + uniform(random)));
+    }
+    return cloud;
+}
+
 } // namespace graft::test

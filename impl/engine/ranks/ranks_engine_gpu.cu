@@ -325,7 +325,7 @@ void DeviceRanks::scale_targets(bool use_last) {
     if (use_last)
         lists::scale_groups_by_last(c.queue, c.job.settings, s_.sums.last.values.data(), s_.targets.targets);
     else
-        s_.lists.estimate.scale_groups(c.queue, c.job.settings, s_.tree.tree, s_.targets.targets, c.job.n > 0,
+        s_.lists.estimate.scale_groups(c.queue, c.job.settings, c.job.per_particle, s_.targets.targets, c.job.n > 0,
                                        forest_.coarse_nodes > 0 ? forest_.coarse.data() : nullptr);
 }
 
@@ -436,6 +436,7 @@ void DeviceRanks::evaluate_all(RankOutcome& outcome) {
         c.queue.wait();
         return;
     }
+    s_.output.check_added_fields(c);
     outcome.pairs = c.queue.fetched_status().pairs, outcome.cells = c.queue.fetched_status().cells;
     std::copy_n(c.host_outcome.data()->totals, device_sum_count, outcome.totals);
     outcome.own_s = clock_.between(RankClock::own, RankClock::own_done);

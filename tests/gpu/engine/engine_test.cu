@@ -96,6 +96,32 @@ TEST_F(EngineMatches, Softenings) {
                 }
 }
 
+/// The estimate that errors are measured by is softened as the forces are, on both sides.
+TEST_F(EngineMatches, SofteningThatLimitsTheField) {
+    for (Softening softening : {Softening::plummer, Softening::spline})
+        for (bool per_particle : {false, true})
+            for (bool clumps : {false, true}) {
+                const double length = clumps ? 4.6e4 : 0.1;
+                const int64_t n = test_size(4000, 700);
+                Settings s;
+                s.softening = softening, s.softening_length = per_particle ? 0 : length;
+                s.precision = Precision::fp64, s.accuracy = 1e-5;
+                s.tree_type = clumps ? graft::tree::TreeType::orb : graft::tree::TreeType::octree;
+                Wish wish;
+                wish.softening = per_particle, wish.sums = wish.potential = false;
+                const Cloud cloud = clumps ? make_clumps(n, length) : make_cusp(n, length);
+                const std::string what = "softening " + std::to_string(int(softening)) + (per_particle ? " each" : " one") +
+                                         (clumps ? " in clumps" : " in a cusp");
+                check(s, cloud, wish, what);
+                Settings all = s;
+                all.method = Method::direct;
+                const std::vector<double> error = errors(engine().run(s, cloud, wish, Layout::soa64, MemorySpace::device),
+                                                         on_cpu(all, cloud, wish, Layout::soa64));
+                EXPECT_LT(error[error.size() / 2], s.accuracy) << what;
+                EXPECT_LT(error[error.size() - 1 - error.size() / 20], 10 * s.accuracy) << what;
+            }
+}
+
 TEST_F(EngineMatches, Layouts) {
     const Cloud cloud = make_cloud(test_size(3000, 700), 4);
     Cases cases(7);

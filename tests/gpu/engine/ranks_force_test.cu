@@ -164,9 +164,9 @@ TEST_F(GpuRanks, UnitChargesAreCountedExactly) {
                 if (cases.skip())
                     continue;
                 Settings s = on_gpu(mac);
-                s.theta = 0.8, s.accuracy = 0.01, s.precision = Precision::fp64, s.order = 1, s.leaf = 8;
+                s.theta = 0.8, s.accuracy = 0.01 * 1e27, s.precision = Precision::fp64, s.order = 1, s.leaf = 8;
                 s.group = 32;
-                s.softening = Softening::plummer, s.softening_length = 1e9;
+                s.softening = Softening::plummer, s.softening_length = 1e9; // fields are r / length^3
                 const Results r = compute_over(ranks, cloud, scattered(cloud, ranks), s);
                 for (double value : r.potential)
                     ASSERT_NEAR(-value * 1e9, static_cast<double>(n - 1), 1e-3) << n << " over " << ranks;
@@ -322,6 +322,46 @@ TEST_F(GpuRanks, WhatFailsOnOneRankFailsOnAll) {
     EXPECT_EQ(messages[2], messages[1]);
     EXPECT_NE(messages[1].find("1234"), std::string::npos) << messages[1];
     EXPECT_EQ(touched, std::vector<double>(3, -7));
+}
+
+/// Sums that single precision cannot hold, in host memory: known to all ranks before any of them writes.
+TEST_F(GpuRanks, AddedResultsThatOverflowOnOneRankAreWrittenByNone) {
+    std::vector<std::string> messages(3);
+    graft::test::run_ranks(3, [&](comm::Communicator& comm) {
+        const auto r = static_cast<size_t>(comm.rank());
+        Cloud own = make_cloud(test_size(4000, 1300), static_cast<unsigned>(r));
+        core::Memory memory;
+        Settings settings = on_gpu();
+        settings.constant = 1e30;
+        Solver solver(settings, memory);
+        solver.set_communicator(&comm);
+        ParticleInput input;
+        input.n = own.size();
+        input.position[0] = view(own.x), input.position[1] = view(own.y), input.position[2] = view(own.z);
+        input.charge = view(own.q);
+        std::vector<float> a(3 * own.x.size());
+        Outputs outputs;
+        for (int c = 0; c < 3; ++c)
+            outputs.acceleration[c] = {reinterpret_cast<char*>(a.data() + c), particles::ElementType::f32, 1, own.size(), 12, 4};
+        solver.compute(input, outputs);
+        if (comm.rank() == 1)
+            a[33] = std::copysign(std::numeric_limits<float>::max(), a[33]);
+        const std::vector<float> before = a;
+        for (particles::ArrayView& array : outputs.acceleration)
+            array.add = true;
+        try {
+            solver.compute(input, outputs);
+        } catch (const core::Error& error) {
+            messages[r] = std::to_string(static_cast<int>(error.status())) + error.what();
+        }
+        EXPECT_EQ(a, before) << "rank " << comm.rank();
+        a[33] = 0;
+        solver.compute(input, outputs);
+        EXPECT_NE(a, before);
+    });
+    EXPECT_NE(messages[1].find("item 11"), std::string::npos) << messages[1];
+    EXPECT_EQ(messages[0], messages[1]);
+    EXPECT_EQ(messages[2], messages[1]);
 }
 
 } // namespace

@@ -40,7 +40,7 @@ struct PlummerScene {
                                         charge.data(), nullptr, tree, times);
         moments::compute_moments(executor, tree, order, moments);
         targets.set_all(executor, tree, group);
-        lists::estimate_accelerations(executor, tree, moments, 0, targets.groups(), size);
+        lists::estimate_accelerations(executor, {tree, moments, 0, targets.groups(), {settings::Settings{}, false}}, size);
         for (int64_t g = 0; g < targets.group_count(); ++g)
             targets.groups()[g].target.factor = lists::error_factor(order, accuracy, size[g]);
         reach.resize(tree.node_count());

@@ -23,6 +23,7 @@ settings::Settings testing_settings(tree::TreeType type, settings::MacType mac, 
     settings.tree_type = type;
     settings.mac = mac;
     settings.theta = theta;
+    settings.accuracy = 1e-3 * length * length * length; // of fields r / length^3, where errors are as of 1 / r^2
     settings.leaf = 6;
     settings.group = 10;
     return settings;
