@@ -120,23 +120,26 @@ typedef struct environment {
     int traps, rounding, flags;
 } environment;
 
-static environment before[threads]; /* what a thread of the host's loops has there: some runtimes give it no flags */
+static environment before[threads]; /* in each thread of the host's loops */
 
 static environment environment_here(void) {
     return (environment){fegetexcept(), fegetround(), fetestexcept(FE_ALL_EXCEPT)};
 }
 
-/* In this thread and in those of the host's loops. */
-static void set_environment(int with_traps) {
-#pragma omp parallel num_threads(threads)
-    {
-        fesetenv(FE_DFL_ENV);
-        if (with_traps) {
-            fesetround(FE_UPWARD);
-            feraiseexcept(FE_INEXACT);
-            feenableexcept(traps);
-        }
+static void set_environment_here(int with_traps) {
+    fesetenv(FE_DFL_ENV);
+    if (with_traps) {
+        fesetround(FE_UPWARD);
+        feraiseexcept(FE_INEXACT);
+        feenableexcept(traps);
     }
+}
+
+/* In this thread and in those of the host's loops: libgomp's keep what they are given, LLVM's have this one's at each loop. */
+static void set_environment(int with_traps) {
+    set_environment_here(with_traps);
+#pragma omp parallel num_threads(threads)
+    set_environment_here(with_traps);
 #pragma omp parallel num_threads(threads)
     before[omp_get_thread_num()] = environment_here();
 }
@@ -144,7 +147,12 @@ static void set_environment(int with_traps) {
 static void expect_environment(void) {
 #pragma omp parallel num_threads(threads) reduction(+ : failures)
     {
-        const environment expected = before[omp_get_thread_num()], found = environment_here();
+        const environment found = environment_here();
+        environment expected = before[omp_get_thread_num()];
+#ifdef __clang__
+        if (omp_get_thread_num() > 0) /* LLVM's runtime gives threads of a loop its own flags */
+            expected.flags = found.flags;
+#endif
         if (memcmp(&found, &expected, sizeof found) != 0 || found.traps != traps || found.rounding != FE_UPWARD) {
             printf("violated: thread %d: traps %x, rounding %x, flags %x after a call; before it %x, %x, %x\n",
                    omp_get_thread_num(), found.traps, found.rounding, found.flags, expected.traps, expected.rounding,
