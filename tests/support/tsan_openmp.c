@@ -3,6 +3,7 @@
 // POSIX threads, whose order TSan knows. GCC's own is not compiled for TSan, which then reports what its barriers order.
 //
 // A parallel region makes its threads and joins them; nested ones have one thread. One loop of a region is under way at a time.
+#define _POSIX_C_SOURCE 200112L // barriers
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
