@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The demo: a galaxy in equilibrium, 100 steps of a Fortran host with Graft's forces, pictures before and after.
-#   examples/demo.sh BUILD_FOLDER [PARTICLES] [--ranks P] [--mpi mpich|openmpi]        results in BUILD_FOLDER/demo
+#   examples/demo.sh BUILD_FOLDER [PARTICLES] [--ranks P] [--mpi mpich|openmpi]        results in BUILD_FOLDER/galaxy
 # On ranks (MPICH where both are there) the same host runs with its MPI module; the energies are those of one rank.
 set -euo pipefail
 source_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -46,8 +46,8 @@ if [ -n "$ranks" ]; then
     export OMP_NUM_THREADS="${OMP_NUM_THREADS:-1}"
     demo=("$launcher" -n "$ranks" "$build/bin/galaxy_demo_$flavour")
 fi
-mkdir -p "$build/demo"
-cd "$build/demo"
+mkdir -p "$build/galaxy"
+cd "$build/galaxy"
 
 quietly() { "$@" 2>notes.txt || { cat notes.txt >&2; exit 1; }; }
 quietly "$build/bin/graft" ic galaxy --n "$particles" --seed 42 -o galaxy.tipsy

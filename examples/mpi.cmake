@@ -22,11 +22,6 @@ foreach(flavour ${GRAFT_MPI_FLAVOURS})
         graft_add_mpi_example(11_mpi_slabs 11_mpi_slabs.f90 ${flavour} Fortran)
         graft_add_mpi_example(12_mpi_legacy 12_mpi_legacy.f ${flavour} Fortran)
         graft_add_mpi_example(24_mpi 24_mpi.f90 ${flavour} Fortran)
-        add_executable(galaxy_demo_${flavour} galaxy_ranks_mpi.f90 galaxy_demo.f90) # ./bootstrap demo --ranks P
-        target_link_libraries(galaxy_demo_${flavour} PRIVATE graft_fortran graft_mpi_for_${flavour}_fortran)
-        set_target_properties(galaxy_demo_${flavour} PROPERTIES
-                              Fortran_MODULE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/demo_${flavour})
-        add_dependencies(galaxy_demo_${flavour} graft graft_mpi_${flavour})
         if(TARGET graft_command)
             set(scope global 1e-8)
             add_test(NAME demo_galaxy_ranks_${flavour} COMMAND ${Python3_EXECUTABLE}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Puts the examples that README.md and docs/user/afternoon.md show into them: the code block after a line that names one,
+"""Puts the examples that README.md and pages of docs/user show into them: the code block after a line that names one,
 "(`examples/...`)". With --check: exit 1 when a block differs from its file.
 
 usage: make_readme.py [--check]
@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(\(`(examples/\S+)`\)\n\n```\w+\n)(.*?)(```\n)", flags=re.S)
-PAGES = {"README.md": 3, "docs/user/afternoon.md": 7} # least number of examples shown
+PAGES = {"README.md": 2, "docs/user/quickstart.md": 4, "docs/user/afternoon.md": 7} # least number of examples shown
 
 
 def shown_text(path):

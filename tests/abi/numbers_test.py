@@ -9,7 +9,7 @@ fortran   the generated module has each constant of types.h and comm.h with its 
 names     no adapter, example or page names a constant of ours that the headers do not have
 cxx       the C++ headers take numbers from the C header: no enumerator of theirs has one of its own
 decks     the words of decks and the sets of numbers have the same members, in the same spelling
-accuracy  what mac.accuracy means is the same text in the reference of decks, in the C header and in README.md
+accuracy  what mac.accuracy means is the same text in the reference of decks, in the C header and in the user's guide
 """
 import ctypes
 import json
@@ -96,12 +96,12 @@ def decks(theirs, keys):
 
 def accuracy(repository, keys):
     def definition(text):
-        found = re.search(r"what each node may.*?of each other", re.sub(r"[\s*]+", " ", text))
+        found = re.search(r"what each node may.*?of each other", re.sub(r"[\s*>]+", " ", text)) # ">": a quotation
         return found.group() if found else "not there"
     meaning = definition(keys["mac.accuracy"]["meaning"])
     if meaning == "not there":
         yield "the reference of decks does not say what mac.accuracy is in the words that are looked for"
-    for place in ("capi/include/graft/api.h", "README.md"):
+    for place in ("capi/include/graft/api.h", "docs/user/guide/accuracy.md"):
         if (found := definition(read(repository, place))) != meaning:
             yield f"{place}: mac.accuracy: {found}; the reference of decks has: {meaning}"
 

@@ -155,7 +155,7 @@ run_build() {
         arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d . | grep -E '^[0-9]+$')
     fi
     run_step build configure cmake -S "$source_folder" -B "$build" "${generator[@]}" -DCMAKE_BUILD_TYPE=Release -DGRAFT_WITH_CUDA=ON \
-        -DGRAFT_TEST_HOOKS=ON \
+        -DGRAFT_WITH_TESTS=ON -DGRAFT_TEST_HOOKS=ON \
         ${arch:+-DCMAKE_CUDA_ARCHITECTURES=$arch} "${launcher[@]}" "${definitions[@]}" || { say_missing; return; }
     run_step build build cmake --build "$build" --target gpu_all -j "$jobs"
 }

@@ -10,7 +10,7 @@ usage: tests/install/fresh.sh {bookworm|trixie} {demo|test|install|build} [OPTIO
        tests/install/fresh.sh {bookworm|trixie} run [OPTION...] -- COMMAND [ARGUMENT...]
 
   demo, test, build   ./bootstrap of that name, with the ARGUMENTs
-  install             ./bootstrap build, then the README's commands: cmake --install, and the examples built against it and run
+  install             ./bootstrap build, then what docs/user/install.md says: cmake --install, graft selftest, and the examples built and run
   run                 COMMAND in the clone's folder: to look at what failed in a root that was kept
 
   --root FOLDER     keep the root in FOLDER, and go on in it where it exists (default: a temporary one, removed at the end)
@@ -110,9 +110,9 @@ clean() {
     [ -z "$temporary" ] || rm -rf --one-file-system "$temporary"
 }
 
-# The README's lines for building the examples, each followed by a run of what it made.
-examples_of_readme() {
-    sed -n '/^   P=/,/^   ```/{/```/d;p}' README.md | sed '/LINK$/s/$/ \&\& .\/a.out decks\/minimal.yaml/'
+# The lines of docs/user/install.md for building the examples, each followed by a run of what it made.
+examples_of_install() {
+    sed -n '/^P=/,/^```/{/```/d;p}' docs/user/install.md | sed '/LINK$/s/$/ \&\& .\/a.out decks\/minimal.yaml/'
 }
 
 run_what() {
@@ -121,8 +121,9 @@ run_what() {
     install)
         inside ./bootstrap build "${arguments[@]}"
         inside bash -exc "cmake --install build/release --prefix ~/graft
+~/graft/bin/graft selftest
 cd examples
-$(cd "$repository" && examples_of_readme)" ;;
+$(cd "$repository" && examples_of_install)" ;;
     *) inside ./bootstrap "$what" "${arguments[@]}" ;;
     esac
 }

@@ -93,6 +93,7 @@ def command(prefix):
     wrong = [words for words in ("not found", "not of this build") if words in gpu.get("why", "")]
     if find(prefix, "libgraft_cuda.so") and wrong:
         raise SystemExit(f"the installed libgraft_cuda.so is not used: {gpu}")
+    run(os.path.join(prefix, "bin", "graft"), "selftest", "--require", "cpu")
 
 
 def main(cmake, build, work, what, *more):

@@ -16,6 +16,7 @@ device     the answer of each CUDA call and launch is looked at; what waits for 
 targets    what a SIMD target can do is asked by the words of core/instruction_sets.hpp, never by HWY_TARGET == one of them
 links      relative links of Markdown files lead somewhere, and so do the paths of the developer's pages; every page of
            docs/lab/gpu is in its index
+plain      sentences of README.md and docs/user are short: plain.py
 licence    each source names its licence in its first lines: SPDX-License-Identifier
 refusals   an error's text stands once, and names keys that there are: refusals.py
 types      a program of tests has no two types of one name: one_type.py
@@ -33,14 +34,15 @@ import tempfile
 import members as data_members
 import names as file_names
 import one_type
+import plain as plain_words
 import refusals as refused_texts
 import subjects as commit_subjects
 from includes import ENDINGS, Includes, circle_in
 from planted import CASES, DIRECTORIES
 from rooms import KNOWN, OUTSIDE, ROOMS
 
-RULES = ("layering", "cycles", "names", "members", "sizes", "quiet", "headers", "device", "targets", "links", "licence", "refusals", "types",
-         "subjects", "self_test")
+RULES = ("layering", "cycles", "names", "members", "sizes", "quiet", "headers", "device", "targets", "links", "plain", "licence", "refusals",
+         "types", "subjects", "self_test")
 SOURCES = (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".f90", ".F90", ".f", ".py", ".inc")
 NO_COMMENT = ("lammps/example.in", "lammps/cluster.in", "graft.pc.in") # inputs of LAMMPS, and what pkg-config reads
 LONGEST = 500
@@ -271,6 +273,10 @@ def links(repository):
         if folder == os.path.join("docs", "lab", "gpu") and f"gpu/{name}" not in \
                 (read(repository, index) if os.path.exists(os.path.join(repository, index)) else ""):
             yield f"{path}: not in {index}"
+
+
+def plain(repository):
+    yield from plain_words.check(repository)
 
 
 def licence(repository):

@@ -49,6 +49,7 @@ STEMS = {f"impl/tree/s{i}.cpp": "\n" for i in range(26)} | {f"impl/lists/t{i}{en
                                                           for end in (".cpp", ".hpp", "_gpu.cu")}
 
 MANY = ", ".join(f"a{i}" for i in range(13)) # data members
+TEN = "one two three four five six seven eight nine ten "
 
 CASES = (
     {"rule": "layering", "files": HEADERS | LAYERS, "says": list(LAYERS), "silent": [f"{path}:" for path in HEADERS]},
@@ -143,6 +144,20 @@ CASES = (
     {"rule": "links", "files": {
         "docs/a.md": "[there](b.md)\n", "README.md": "[there](impl/nowhere.md#part)\n",
         "docs/lab/gpu/new.md": "nothing\n"}},
+    {"rule": "plain", "files": {
+        "README.md": f"# Head\n\nShort. It is\nlong: {TEN * 3}end.\n",
+        "docs/user/item.md": f"A list:\n\n- {TEN * 3}\n- {TEN * 3}\n  more\n",
+        "docs/user/guide/quote.md": f"> Short.\n> {TEN * 3} one `code of five words` [shown](a.md) - 3e-6\n",
+        "docs/user/guide/short.md": "".join(f"{TEN * 2}{form} {TEN * 2}\n\n" for form in ("e.g.", "vs.", "A.")),
+        "docs/user/after.md": f"```\n{TEN * 4}\n```\n<!-- {TEN * 4}\nthree\n-->\n## {TEN * 4}\n| a |\n|---|\n\n{TEN * 3}more\n",
+        "docs/developer/good.md": TEN * 4, "docs/user/good.txt": TEN * 4,
+        "docs/user/good.md": f"{TEN * 3}\n\n> {TEN * 3}\n\n1. {TEN * 3}\n2. `{TEN * 4}`: {TEN * 2}\n3. {TEN * 3}\n```yaml\n{TEN * 4}\n# a\n```\n\n"
+                             f"~~~\n```\n{TEN * 4}\n~~~\n> | {TEN * 4} |\n> |---|\n\n# {TEN * 4}\n\n{TEN * 4}\n====\n\n{TEN * 3}\n```\n```\n"
+                             f"| {TEN * 4} |\n|---|\n\n<!-- {TEN * 2}\n{TEN * 2}-->\n\n{TEN * 2}order 3. {TEN * 2}[b](<{TEN * 3}>) 2. "
+                             f"{TEN * 2}three! {TEN * 2}four? {TEN * 2}`a b`. {TEN * 2}(five.) {TEN * 2}**six.** {TEN * 2}\n"},
+     "says": ["README.md:3: a sentence of 34 words", "item.md:4: a sentence of 31", "quote.md:2: a sentence of 34", "short.md:1: a sentence of 41",
+              "short.md:3: a sentence of 41", "short.md:5: a sentence of 41", "after.md:11: a sentence of 31"],
+     "silent": ["good"]},
     {"rule": "licence", "files": {
         "impl/tree/a.cpp": "// What it is.\n", "tests/b.sh": "#!/bin/sh\n\n# SPDX-License-Identifier: BSD-3-Clause\n",
         "adapters/c.c": "/* SPDX-License-Identifier: GPL-3.0-or-later */\n", "tests/d.py": "#!/bin/sh\n# SPDX-License-Identifier: BSD-3-Clause\n",

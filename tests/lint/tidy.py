@@ -23,6 +23,7 @@ from includes import Includes
 
 # clang-tidy from PyPI has no omp.h, and GCC's is not for clang: the distribution's, behind clang's own headers.
 OMP = [f"--extra-arg=-idirafter{os.path.dirname(path)}" for path in sorted(glob.glob("/usr/lib/llvm-*/lib/clang/*/include/omp.h"))[-1:]]
+GCH = "--extra-arg=-Wno-ignored-gch" # GCC's precompiled headers are not for clang, which reads the headers
 EVERYTHING = ("adapters", "capi", "impl", "plugin")
 CONFIGURATION = ".clang-tidy"
 OLDEST = 21 # others do not know .clang-tidy's option of misc-include-cleaner
@@ -82,7 +83,7 @@ class Tidy:
                 if file.read() == now:
                     return None
         done = subprocess.run([self.program, "-p", self.build, "--quiet", f"--header-filter={self.headers}",
-                               *OMP, os.path.join(self.repository, source)], cwd=self.repository, capture_output=True, text=True)
+                               *OMP, GCH, os.path.join(self.repository, source)], cwd=self.repository, capture_output=True, text=True)
         if done.returncode != 0:
             return done.stdout + done.stderr
         os.makedirs(os.path.dirname(stamp), exist_ok=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The graft command under mpiexec against the same command alone. usage: command_test.py GRAFT MPIEXEC FAMILY WORK_FOLDER
+"""The graft command under mpiexec against the same command alone. usage: command_test.py GRAFT MPIEXEC FAMILY WORK_FOLDER WRONG_LIBRARY
 
 Checked: who speaks, files in the input's order, energies and trajectories as on one rank (one tree for all: to rounding),
 restarts, errors of forces, decomposition, and that a rank which fails alone ends the command on all of them."""
@@ -13,8 +13,8 @@ import sys
 
 
 class Test:
-    def __init__(self, graft, mpiexec, family, folder):
-        self.graft, self.mpiexec, self.family, self.folder = graft, mpiexec, family, folder
+    def __init__(self, graft, mpiexec, family, folder, wrong):
+        self.graft, self.mpiexec, self.family, self.folder, self.wrong = graft, mpiexec, family, folder, wrong
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
 
@@ -137,6 +137,20 @@ def test_bench(test):
     expect(answer["leaves"] == 50 and answer["imbalance_count"] <= 1.001 and answer["nth_element_s"] > 0, f"{answer}")
 
 
+def test_selftest(test):
+    """Alone it starts two ranks of this MPI; among ranks it looks at what they compute."""
+    path = {"PATH": os.path.dirname(test.mpiexec) + os.pathsep + os.environ["PATH"]}
+    words = f"selftest --require {test.family} --json"
+    expect(json.loads(test.run(words, **path).stdout)["ok"], "two ranks pass")
+    said = json.loads(test.run(f"{words} --library {test.wrong}", fails=True, GRAFT_SPOILED="ranks", **path).stdout)
+    own = {check["name"]: check for check in said["checks"]}[test.family]
+    expect(own["result"] == "failed" and "at most 5e-04" in own["text"], f"two ranks fail, and say how: {own}")
+    many = test.json("selftest --require mpi", 3)
+    expect(many["ok"] and "3 ranks of" in many["checks"][1]["text"], f"three ranks pass: {many}")
+    test.run(f"selftest --library {test.wrong}", 3, fails=True, GRAFT_SPOILED="owners")
+    test.run("selftest --require gpu", 2, fails=True)
+
+
 def test_failures(test):
     """Rank 0 alone meets these; the others wait for it."""
     write_deck(test, "bad", 20)
@@ -149,9 +163,9 @@ def test_failures(test):
         expect(sought in said, f"{sought} is named: {said}")
 
 
-def main(graft, mpiexec, family, folder):
-    test = Test(graft, mpiexec, family, folder)
-    for each in (test_info, test_run, test_restart, test_check, test_bench, test_failures):
+def main(graft, mpiexec, family, folder, wrong):
+    test = Test(graft, mpiexec, family, folder, wrong)
+    for each in (test_info, test_run, test_restart, test_check, test_bench, test_selftest, test_failures):
         each(test)
         print(f"{each.__name__}: passed", flush=True)
 

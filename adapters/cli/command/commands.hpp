@@ -19,6 +19,7 @@ int simulate_command(const Words& words);
 int model_command(const Words& words);
 int deck_command(const Words& words);
 int info_command(const Words& words);
+int selftest_command(const Words& words);
 
 /// The whole command line without the program's name.
 int graft_command(const Words& words);

@@ -182,6 +182,11 @@ Solver::Solver(const Deck& deck, const Ranks& ranks) : Solver(deck) {
     }
 }
 
+Solver::Solver(const Deck& deck, const graft_comm_v1& rank) : Solver(deck) {
+    rank_ = rank.rank;
+    engine_.require(engine_.api().context_set_communicator(context_, &rank), "setting the ranks");
+}
+
 Solver::~Solver() {
     engine_.api().context_destroy(&context_);
 }
@@ -216,6 +221,7 @@ void Solver::run(const Snapshot& particles, const graft_array* targets, Field& f
     std::array<double, 6> virial{};
     const graft_array virial_out = graft_rows_f64(virial.data(), 1, 6, 6);
     const graft_array energy_out = array_of(&field.potential_energy, 1);
+    const graft_array potential_out = array_of(field.potential.data(), n);
 
     graft_particles sources = sized<graft_particles>();
     graft_results results = sized<graft_results>();
@@ -229,6 +235,7 @@ void Solver::run(const Snapshot& particles, const graft_array* targets, Field& f
     sources.target_index = targets;
     results.virial = energies ? &virial_out : nullptr;
     results.energy = energies ? &energy_out : nullptr;
+    results.potential = n > 0 && field.potential.size() == n ? &potential_out : nullptr;
     engine_.require(engine_.api().compute(context_, &sources, &results), "computing forces");
     field.virial = virial[0] + virial[1] + virial[2];
 }

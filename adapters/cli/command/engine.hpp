@@ -67,6 +67,7 @@ class Deck {
 /// What a computation gives: accelerations in the host's order, and sums when asked for.
 struct Field {
     std::vector<double> ax, ay, az;
+    std::vector<double> potential; ///< of each particle, where it has an item for each before the computation
     double potential_energy = 0; ///< one half of sum m phi
     double virial = 0;           ///< trace: sum m a.x
 
@@ -90,6 +91,8 @@ class Solver {
     explicit Solver(const Deck& deck);
     /// The first rank has the log, too: log_to_stderr().
     Solver(const Deck& deck, const Ranks& ranks);
+    /// One of the ranks of this table, which outlives it; without a log.
+    Solver(const Deck& deck, const graft_comm_v1& rank);
     ~Solver();
     Solver(const Solver&) = delete;
     Solver& operator=(const Solver&) = delete;

@@ -28,6 +28,7 @@ constexpr Entry entries[] = {
     {"model", "what a machine can do: predictions, and measuring its numbers", model_command, false},
     {"deck", "explain every deck key, or check a deck", deck_command, false},
     {"info", "the library that is loaded, and what it can do", info_command, true},
+    {"selftest", "whether this installation computes right on this machine", selftest_command, true},
 };
 
 std::string help() {

@@ -9,7 +9,7 @@ namespace command_test {
 
 namespace {
 
-const char* const commands[] = {"run", "ic", "convert", "check", "bench", "deck", "info"};
+const char* const commands[] = {"run", "ic", "convert", "check", "bench", "deck", "info", "selftest"};
 
 class Usage : public Program {};
 
