@@ -14,7 +14,7 @@ inline constexpr double single_precision_floor = 2e-6;
 /// By order: below this the error of one force in a hundred is more than twice what is asked, or was not measured.
 inline constexpr double least_accuracy[] = {3e-6, 1e-3, 1e-4, 2e-5, 3e-6, 1e-7, 1e-8, 1e-8, 1e-10, 1e-10, 1e-10, 1e-10, 1e-10};
 
-/// The key's text, with the numbers above. The same definition stands in capi/include/graft/api.h and docs/user/guide/accuracy.md.
+/// The key's text, with the numbers above. The same definition stands in capi/include/graft/api.h and the guide (accuracy.md).
 inline constexpr const char* accuracy_meaning =
     "criterion error: what each node may make a force wrong by, relative to the last acceleration. With order and "
     "precision left to Graft, 99 of 100 forces are wrong by at most about twice this: down to 1e-10 on a CPU, 3e-6 "
