@@ -26,9 +26,11 @@ Finding find(const SelfCheck& check, const Engine& engine) {
     try {
         finding.text = check.run(engine);
     } catch (const NotHere& error) {
-        finding.result = "not here", finding.text = error.what();
+        finding.result = "not here";
+        finding.text = error.what();
     } catch (const std::exception& error) {
-        finding.result = "failed", finding.text = error.what();
+        finding.result = "failed";
+        finding.text = error.what();
     }
     std::replace(finding.text.begin(), finding.text.end(), '\n', ' ');
     finding.time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -11,6 +11,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <dlfcn.h>
 #include <future>
 #include <limits>
 #include <numeric>
@@ -168,7 +169,9 @@ std::string rock_salt(const Engine& engine) {
         const unsigned x = corner & 1u, y = corner >> 1u & 1u, z = corner >> 2u;
         const double charge = (x + y + z) % 2 == 0 ? 1 : -1;
         const std::size_t i = ions.append(Component::Halo, charge);
-        ions.x[i] = x, ions.y[i] = y, ions.z[i] = z;
+        ions.x[i] = x;
+        ions.y[i] = y;
+        ions.z[i] = z;
         known.potential.push_back(-madelung * charge);
     }
     const Keys box = {{"interaction", "coulomb"}, {"box.periodic", "xyz"}, {"box.x", "2"}, {"box.y", "2"}, {"box.z", "2"},
@@ -188,7 +191,10 @@ Sharing share(const Engine& engine, const graft_comm_v1& rank) {
     Snapshot own;
     for (auto i = static_cast<std::size_t>(rank.rank); i < all.size(); i += static_cast<std::size_t>(rank.size)) {
         const std::size_t k = own.append(Component::Halo, all.mass[i]);
-        own.x[k] = all.x[i], own.y[k] = all.y[i], own.z[k] = all.z[i], own.id[k] = static_cast<std::int64_t>(i);
+        own.x[k] = all.x[i];
+        own.y[k] = all.y[i];
+        own.z[k] = all.z[i];
+        own.id[k] = static_cast<std::int64_t>(i);
     }
     Deck deck(engine);
     fill(deck, accurate);
@@ -275,10 +281,13 @@ std::string mpi(const std::string& family, const std::string& name, const std::s
     unsetenv("GRAFT_MPI_LIBRARY"); // it would stand for both families
     std::array<char, 4096> text{};
     std::int32_t status = GRAFT_OK;
-    if (graft_open_mpi_shim(family.c_str(), &status, text.data(), static_cast<std::int64_t>(text.size())) == nullptr) {
+    void* shim = graft_open_mpi_shim(family.c_str(), &status, text.data(), static_cast<std::int64_t>(text.size()));
+    Dl_info file{};
+    if (shim == nullptr || dladdr(dlsym(shim, "graft_mpi_error"), &file) == 0) {
         const std::string tried = text.data(); // a line a place
         throw NotHere({tried.substr(tried.rfind('\n') + 1), "", "", "", ""});
     }
+    setenv("GRAFT_MPI_LIBRARY", file.dli_fname, 1); // the ranks take the same
     const std::string line = "set -- " + family + " '" + version + "'; " + two_ranks, words = "selftest --mpi " + family;
     std::FILE* pipe = mpi_family("auto").empty() ? popen(line.c_str(), "r") : nullptr;
     std::string said;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `graft selftest` passes with this build, and sees what a library can compute wrong (spoiled/spoiled.c). Without MPI: PATH has no
-// mpiexec (with it: tests/mpi/command_test.py).
+// `graft selftest` passes with this build, and sees what a library can compute wrong (spoiled/spoiled.c). Without MPI: PATH
+// has no mpiexec (with it: tests/mpi/command_test.py).
 #include "program.hpp"
 
 #include <map>
@@ -65,7 +65,7 @@ TEST_F(SelfTest, SeesWhatALibraryComputesWrong) {
                  {"few", "paper", "at most 1e-14"},           {"ranks", "ranks", "at most 5e-04"},
                  {"periodic", "periodic", "at most 1e-06"},   {"potential", "paper", "at most 1e-14"},
                  {"potential", "direct", "at most 1e-12"},    {"potential", "periodic", "at most 1e-06"},
-                 {"owners", "decompose", "without a rank 2"}, {"balance", "decompose", "as many on each, or one more"}};
+                 {"owners", "decompose", "without a rank 4"}, {"balance", "decompose", "as many on each, or one more"}};
     const std::string words = "--library '" GRAFT_SPOILED_LIBRARY "'";
     for (const auto& one : cases) {
         for (const char* by : {"1e-3", "nan"}) {

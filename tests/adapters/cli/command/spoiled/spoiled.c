@@ -54,8 +54,12 @@ static int32_t context_set_communicator(graft_context* context, const graft_comm
 static int32_t decompose(graft_context* context, const graft_particles* particles, const graft_decomposition* answer) {
     const int32_t status = real->decompose(context, particles, answer);
     int32_t* owner = status == GRAFT_OK && answer->owner != NULL ? (int32_t*)answer->owner->data : NULL;
-    if (owner != NULL && asked("owners"))
-        owner[0] = 7; /* nobody */
+    for (int32_t part = 0; owner != NULL && asked("owners") && part < 2; ++part) { /* one of each is nobody's: still balanced */
+        int64_t i = 0;
+        while (owner[i] != part)
+            ++i;
+        owner[i] = 99;
+    }
     if (owner != NULL && asked("balance"))
         for (int i = 0; i < 10; ++i)
             owner[i] = 0;
