@@ -187,8 +187,22 @@ contains
         end do
     end subroutine add_times
 
+    ! A bar in a terminal; elsewhere a line a tenth.
     subroutine progress()
+        use, intrinsic :: iso_c_binding, only: c_int
+        interface
+            function isatty(unit) bind(c, name='isatty')
+                import c_int
+                integer(c_int), value :: unit
+                integer(c_int) :: isatty
+            end function isatty
+        end interface
         integer :: done
+        if (isatty(1_c_int) == 0) then
+            if ((10 * step) / steps > (10 * (step - 1)) / steps) print '(i0,a,i0,a)', step, ' of ', steps, ' steps'
+            flush (6)
+            return
+        end if
         done = (40 * step) / steps
         write (*, '(a)', advance='no') achar(13)//'['//repeat('#', done)//repeat('.', 40 - done)//']'
         write (*, '(1x,i0,a,i0)', advance='no') step, '/', steps
