@@ -182,12 +182,14 @@ int32_t options_explain(int32_t format, graft_sink sink, void* user) noexcept {
         require(sink != nullptr, "sink", "a function that takes the text");
         const bool study = (format & GRAFT_EXPLAIN_STUDY) != 0;
         const int32_t form = format & ~GRAFT_EXPLAIN_STUDY;
-        if (form != GRAFT_EXPLAIN_TEXT && form != GRAFT_EXPLAIN_JSON)
+        if (form < GRAFT_EXPLAIN_TEXT || form > GRAFT_EXPLAIN_SCHEMA)
             fail(Status::argument,
-                 "format is %d; expected GRAFT_EXPLAIN_TEXT (1) or GRAFT_EXPLAIN_JSON (2), with "
+                 "format is %d; expected GRAFT_EXPLAIN_TEXT (1), GRAFT_EXPLAIN_JSON (2) or GRAFT_EXPLAIN_SCHEMA (3), with "
                  "GRAFT_EXPLAIN_STUDY (16) added to have the studies' keys, too",
                  format);
-        const std::string text = form == GRAFT_EXPLAIN_JSON ? explain_json(study) : explain_text(study);
+        const std::string text = form == GRAFT_EXPLAIN_TEXT   ? explain_text(study)
+                                 : form == GRAFT_EXPLAIN_JSON ? explain_json(study)
+                                                              : explain_schema(study);
         sink(user, text.data(), static_cast<int64_t>(text.size()));
     });
 }

@@ -16,7 +16,7 @@ inline constexpr double least_accuracy[] = {3e-6, 1e-3, 1e-4, 2e-5, 3e-6, 1e-7, 
 
 /// The key's text, with the numbers above. The same definition stands in capi/include/graft/api.h and the guide (accuracy.md).
 inline constexpr const char* accuracy_meaning =
-    "criterion error: what each node may make a force wrong by, relative to the last acceleration. With order and "
+    "criterion error: what each node may make a force wrong by, relative to the acceleration there. With order and "
     "precision left to Graft, 99 of 100 forces are wrong by at most about twice this: down to 1e-10 on a CPU, 3e-6 "
     "on a GPU. The same holds with an order of your own, down to 3e-6 at order 0, 1e-3 at order 1, 1e-4 at order 2, "
     "2e-5 at order 3. Order 4 reaches 3e-6, order 5 1e-7, orders 6 and 7 1e-8, orders 8 to 12 1e-10. Precisions "

@@ -20,5 +20,6 @@ void read_deck_file(Settings& settings, const std::string& path);
 /// with the studies' keys, or without.
 std::string explain_text(bool with_study);
 std::string explain_json(bool with_study);
+std::string explain_schema(bool with_study); // json_schema.cpp
 
 } // namespace graft::plugin

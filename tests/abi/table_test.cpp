@@ -258,8 +258,8 @@ TEST_F(Table, IncompleteUnitsDoNotMakeAContext) {
     api->context_destroy(&context);
 }
 
-TEST_F(Table, ExplainIsTextAndJson) {
-    std::string text, json, study;
+TEST_F(Table, ExplainIsTextJsonAndSchema) {
+    std::string text, json, study, schema;
     EXPECT_EQ(api->options_explain(GRAFT_EXPLAIN_TEXT, append, &text), GRAFT_OK);
     EXPECT_EQ(api->options_explain(GRAFT_EXPLAIN_JSON, append, &json), GRAFT_OK);
     EXPECT_EQ(api->options_explain(GRAFT_EXPLAIN_JSON + GRAFT_EXPLAIN_STUDY, append, &study), GRAFT_OK);
@@ -268,7 +268,12 @@ TEST_F(Table, ExplainIsTextAndJson) {
     EXPECT_EQ((text + json).find("\nstudy."), std::string::npos);
     EXPECT_EQ(json.find("\"study."), std::string::npos);
     EXPECT_NE(study.find("\"study.kernel\""), std::string::npos);
-    for (int32_t format : {-1, 0, 3, 16, 17 + 2, 64})
+    EXPECT_EQ(api->options_explain(GRAFT_EXPLAIN_SCHEMA, append, &schema), GRAFT_OK);
+    EXPECT_NE(schema.find("json-schema.org"), std::string::npos);
+    EXPECT_EQ(schema.find("\"study\""), std::string::npos);
+    EXPECT_EQ(api->options_explain(GRAFT_EXPLAIN_SCHEMA + GRAFT_EXPLAIN_STUDY, append, &schema), GRAFT_OK);
+    EXPECT_NE(schema.find("\"study\""), std::string::npos);
+    for (int32_t format : {-1, 0, 4, 16, 16 + 4, 64})
         expect_error(api->options_explain(format, append, &text), GRAFT_ERROR_ARGUMENT, "format");
 }
 

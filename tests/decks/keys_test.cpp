@@ -138,4 +138,29 @@ TEST(Keys, ExplainSaysTheSame) {
     EXPECT_EQ(promised.size(), all.size() - studies);
 }
 
+/// Every key stands in the schema of decks where a deck has it, with the words and ends it takes.
+TEST(Keys, TheSchemaOfDecksHasEveryKey) {
+    const YAML::Node all = YAML::Load(plugin::explain_schema(true))["properties"],
+                     promised = YAML::Load(plugin::explain_schema(false))["properties"];
+    for (const plugin::Key& key : plugin::schema()) {
+        const std::string name = key.name;
+        const size_t dot = name.find('.');
+        const auto property = [&](const YAML::Node& of) {
+            if (dot == std::string::npos)
+                return of[name];
+            const YAML::Node section = of[name.substr(0, dot)];
+            return section ? section["properties"][name.substr(dot + 1)] : section;
+        };
+        const YAML::Node found = property(all);
+        ASSERT_TRUE(found.IsDefined() && found.IsMap()) << name;
+        EXPECT_EQ(property(promised).IsDefined() && property(promised).IsMap(), !key.for_papers()) << name;
+        EXPECT_NE(found["description"].as<std::string>().find(key.meaning), std::string::npos) << name;
+        EXPECT_EQ(found["enum"] ? found["enum"].size() : 0, key.takes.words) << name;
+    }
+    EXPECT_EQ(all["mac"]["properties"]["theta"]["maximum"].as<double>(), 2);
+    EXPECT_EQ(all["constant"]["exclusiveMinimum"].as<double>(), 0);
+    EXPECT_EQ(all["softening"]["properties"]["kind"]["enum"][1].as<std::string>(), "plummer");
+    EXPECT_EQ(all["mac"]["additionalProperties"].as<bool>(), false);
+}
+
 } // namespace

@@ -32,6 +32,8 @@ int omp_get_num_procs(void) { return (int)sysconf(_SC_NPROCESSORS_ONLN); }
 int omp_get_thread_num(void) { return own.number; }
 int omp_get_num_threads(void) { return own.team != NULL ? own.team->threads : 1; }
 int omp_in_parallel(void) { return own.team != NULL; }
+void omp_set_dynamic(int dynamic) { (void)dynamic; }
+int omp_get_thread_limit(void) { return 1 << 20; }
 void omp_set_num_threads(int threads) { own.wanted = threads; }
 
 int omp_get_max_threads(void) {

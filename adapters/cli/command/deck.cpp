@@ -47,10 +47,13 @@ int check_deck(const Engine& engine, const std::string& path, bool json) {
 
 int deck_command(const Words& words) {
     Arguments arguments(
-        "deck", "--explain [--study] | --check FILE",
+        "deck", "--explain [--study] | --schema [--study] | --check FILE",
         "--explain prints every deck key with type, default, range, unit and meaning; --check reads a deck\n"
-        "and tells what is wrong with it: file, line, column, key, what is allowed.");
+        "and tells what is wrong with it: file, line, column, key, what is allowed; --schema prints a JSON schema,\n"
+        "by which editors complete keys: graft deck --schema >graft.json, and in the deck's first line\n"
+        "# yaml-language-server: $schema=graft.json");
     arguments.flag("explain", "print every key")
+        .flag("schema", "print the JSON schema of decks")
         .flag("study", "with the parameters of papers, study.*, which may change with any release")
         .value("check", "FILE", "check this deck")
         .epilogue("A deck is YAML; what is absent has its default, so an empty file is one too:\n"
@@ -64,10 +67,13 @@ int deck_command(const Words& words) {
     if (const auto path = arguments.text("check")) {
         return check_deck(engine, *path, arguments.json());
     }
-    if (!arguments.has("explain")) {
-        arguments.fail("nothing to do", "--explain or --check FILE", "neither");
+    if (!arguments.has("explain") && !arguments.has("schema")) {
+        arguments.fail("nothing to do", "--explain, --schema or --check FILE", "none of them");
     }
-    std::printf("%s\n", engine.explain(arguments.json(), arguments.has("study")).c_str());
+    const int32_t form = arguments.has("schema") ? GRAFT_EXPLAIN_SCHEMA
+                         : arguments.json()      ? GRAFT_EXPLAIN_JSON
+                                                 : GRAFT_EXPLAIN_TEXT;
+    std::printf("%s\n", engine.explain(form, arguments.has("study")).c_str());
     return 0;
 }
 

@@ -83,16 +83,15 @@ void Engine::require(int32_t status, const std::string& where) const {
     }
 }
 
-std::string Engine::explain(bool json, bool study) const {
+std::string Engine::explain(int32_t form, bool study) const {
     std::string text;
-    const int32_t format = (json ? GRAFT_EXPLAIN_JSON : GRAFT_EXPLAIN_TEXT) | (study ? GRAFT_EXPLAIN_STUDY : 0);
-    require(api_->options_explain(format, append_text, &text), "");
+    require(api_->options_explain(form | (study ? GRAFT_EXPLAIN_STUDY : 0), append_text, &text), "");
     return text;
 }
 
 std::vector<std::string> Engine::keys() const {
     const std::string mark = "{\"key\": \""; // nowhere else: quotes inside texts are escaped
-    const std::string json = explain(true, true);
+    const std::string json = explain(GRAFT_EXPLAIN_JSON, true);
     std::vector<std::string> names;
     for (std::size_t at = json.find(mark); at != std::string::npos; at = json.find(mark, at)) {
         at += mark.size();

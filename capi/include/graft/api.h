@@ -54,7 +54,7 @@ typedef struct graft_api_v1 {
     int32_t (*options_read_text)(graft_options *options, const char *text, int64_t bytes, const char *name);
     /* Every deck key with type, default, range, unit, meaning and whether a living context takes a new value; format is
      * GRAFT_EXPLAIN_*. ARGUMENT.
-     * mac.accuracy (criterion error): what each node may make a force wrong by, relative to the last acceleration. With
+     * mac.accuracy (criterion error): what each node may make a force wrong by, relative to the acceleration there. With
      * order and precision left to Graft, 99 of 100 forces are wrong by at most about twice this: down to 1e-10 on a
      * CPU, 3e-6 on a GPU. The same holds with an order of your own, down to 3e-6 at order 0, 1e-3 at order 1, 1e-4 at
      * order 2, 2e-5 at order 3. Order 4 reaches 3e-6, order 5 1e-7, orders 6 and 7 1e-8, orders 8 to 12 1e-10.

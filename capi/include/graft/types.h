@@ -318,6 +318,7 @@ typedef struct graft_device_allocator {
 /* What options_explain writes; GRAFT_EXPLAIN_STUDY is added to one of the two. */
 #define GRAFT_EXPLAIN_TEXT 1
 #define GRAFT_EXPLAIN_JSON 2
+#define GRAFT_EXPLAIN_SCHEMA 3 /* a JSON schema of decks, for editors */
 #define GRAFT_EXPLAIN_STUDY 16 /* with the keys study.*: parameters of papers, outside the promise that keys stay */
 
 /* Levels of the log; 0, where a call takes one: deck key log.level. */
