@@ -12,12 +12,15 @@ using capi::json_string;
 
 namespace {
 
-/// ", "minimum": 0": nothing where the end is infinite or that of every whole number.
+/// An end of a range, as ", "minimum": 0"; nothing where the end is infinite or that of every whole number.
 std::string bound(const char* name, const char* open_name, double value, bool open) {
     if (!std::isfinite(value) || std::abs(value) >= largest_whole)
         return "";
     return core::format(", \"%s\": %.17g", open ? open_name : name, value);
 }
+
+/// Numbers that older YAML takes for texts: 1e-5, and Fortran's 1d-5.
+constexpr const char* number_text = "^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eEdD][-+]?[0-9]+)?$";
 
 std::string words_of(const Key& key) {
     std::string list;
@@ -33,7 +36,8 @@ std::string type_of(const Key& key) {
         return words_of(key);
     case Type::integer:
     case Type::real:
-        return std::string("\"type\": ") + (key.takes.type == Type::integer ? "\"integer\"" : "\"number\"") +
+        return core::format(R"("type": ["%s", "string"], "pattern": "%s")",
+                            key.takes.type == Type::integer ? "integer" : "number", number_text) +
                bound("minimum", "exclusiveMinimum", range.minimum, range.minimum_open) +
                bound("maximum", "exclusiveMaximum", range.maximum, range.maximum_open);
     case Type::boolean:
@@ -58,7 +62,7 @@ std::string explain_schema(bool with_study) {
     const auto close = [&] {
         if (!section.empty())
             top += ",\n  " + json_string(section) +
-                   ": {\"type\": \"object\", \"additionalProperties\": false, \"properties\": {\n" + inside + "}}";
+                   ": {\"type\": [\"object\", \"null\"], \"additionalProperties\": false, \"properties\": {\n" + inside + "}}";
         section.clear(), inside.clear();
     };
     for (const Key& key : schema()) {

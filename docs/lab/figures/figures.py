@@ -9,7 +9,7 @@
   error_scaling        error over theta and over N at N_leaf 64 and 8 (gaburov2010, figure 3.5)
   belt_distance        mean distance from the direct run after a year over theta (thuering2023, figure 5.7b);
                        with GRAFT_TEST_DATA the table planets_and_moons.csv, else the built-in one
-  accuracy_cost        error against time for orders and acceptance criteria (README)
+  accuracy_cost        error against time for orders and acceptance criteria, beside other codes (README)
 """
 import argparse
 import csv
@@ -148,18 +148,24 @@ def draw_belt_distance(plt, rows):
     return figure
 
 
+# Seconds of other codes at an error for the same bodies on one core (docs/lab/peers.md).
+PEERS = {"exafmm-t, float": [(1e-3, 2.25), (3.5e-4, 2.58)], "falcON, float": [(1e-2, 1.48), (2.3e-3, 7.6)],
+         "FMM3D": [(4.6e-3, 5.1), (3.5e-4, 5.9)]}
+
+
 def draw_accuracy_cost(plt, rows):
-    figure, axis = plt.subplots(figsize=(5, 3.8))
+    figure, axis = plt.subplots(figsize=(6.6, 4.2))
+    for marker, (name, points) in zip("^vD", PEERS.items()):
+        axis.loglog(*zip(*points), marker, color="0.35", markersize=6, label=name)
     for (mac, order), group in by(rows, lambda row: (row["mac"], row["order"])).items():
         axis.loglog([row["error"]["p99"] for row in group], [row["time_s"]["total"] for row in group],
                     "o-" if mac == "error" else "s--", color="C%d" % order, markersize=3,
-                    label="criterion %s, order %d" % (mac, order))
+                    label="Graft, criterion %s, order %d" % (mac, order))
     axis.axvline(1e-3, color="0.6", linestyle=":", linewidth=0.8)
     first = rows[0]
     axis.set(xlabel="force error, 99th percentile", ylabel="seconds for all forces",
-             title="Plummer, N = {:,}, {}, {} thread, {}".format(first["n"], first["precision"], first["threads"],
-                                                                 first["simd"]))
-    axis.legend(fontsize=8)
+             title="Plummer sphere of {:,} bodies, {}, one thread".format(first["n"], first["precision"]))
+    axis.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
     axis.grid(alpha=0.3, which="both")
     return figure
 
