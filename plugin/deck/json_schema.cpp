@@ -22,10 +22,14 @@ std::string bound(const char* name, const char* open_name, double value, bool op
 /// Numbers that older YAML takes for texts: 1e-5, and Fortran's 1d-5.
 constexpr const char* number_text = "^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eEdD][-+]?[0-9]+)?$";
 
+/// The words of a choice; older YAML reads on and off as truth values.
 std::string words_of(const Key& key) {
     std::string list;
-    for (const Choice& choice : key.takes.list())
-        list += (list.empty() ? "" : ", ") + json_string(choice.word);
+    for (const Choice& choice : key.takes.list()) {
+        const std::string_view word = choice.word;
+        list += (list.empty() ? "" : ", ") + json_string(word);
+        list += word == "on" ? ", true" : word == "off" ? ", false" : "";
+    }
     return "\"enum\": [" + list + "]";
 }
 
