@@ -3,7 +3,7 @@
 #include "essential/forest.hpp"
 
 #include "lists/error_reach.hpp"
-#include "lists/estimate_step.hpp"
+#include "lists/field_estimate.hpp"
 #include "lists/split_cells.hpp"
 
 #include <algorithm>
@@ -163,9 +163,7 @@ void Forest::set_remote(int64_t node, const PackedNode& packed) {
 }
 
 double Forest::estimated_softening(const settings::Settings& settings, int64_t node) const {
-    return moments.softening.empty() ? 0
-                                     : lists::EstimateSoftening(settings, true)
-                                           .of_node(moments.softening[node], moments.softening_square[node]);
+    return lists::estimated_softening({settings, true}, moments, node);
 }
 
 void Forest::set_mass(int64_t node, const PackedMass& mass) {

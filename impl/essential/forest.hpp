@@ -74,7 +74,7 @@ struct Forest {
                        int64_t record_bytes);
     void resize_masses(int64_t node_count, bool lengths);
     void set_remote(int64_t node, const PackedNode& packed);
-    /// Of a node with lengths of its own, else 0: what the estimate of accelerations softens it by.
+    /// lists::estimated_softening() of a node.
     double estimated_softening(const settings::Settings& settings, int64_t node) const;
     void set_mass(int64_t node, const PackedMass& mass);
     /// The walk's link of a slot or a node from another rank, from its children.

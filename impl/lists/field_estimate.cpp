@@ -14,11 +14,6 @@ struct Walker {
     int32_t root;
     EstimateSoftening softening;
 
-    double softening_of(int32_t node) const {
-        return moments.softening.empty() ? 0
-                                         : softening.of_node(moments.softening[node], moments.softening_square[node]);
-    }
-
     /// Opens every node closer than its size; leaves and what the stack cannot hold count as they are.
     void add(const double (&at)[3], double extent, double length, EstimateSum& sum) const {
         int32_t stack[stack_size];
@@ -37,7 +32,7 @@ struct Walker {
                 continue;
             }
             coarse_add(moments.magnitude[node], edge, extent, x, y, z, r2,
-                       softening.square(r2, softening_of(node), length), sum);
+                       softening.square(r2, estimated_softening(softening, moments, node), length), sum);
         }
     }
 };

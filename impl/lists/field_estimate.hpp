@@ -13,6 +13,11 @@
 
 namespace graft::lists {
 
+/// Of a node with lengths of its own, else 0: the length that the estimate softens it by.
+inline double estimated_softening(const EstimateSoftening& softening, const moments::Moments& moments, int64_t node) {
+    return moments.softening.empty() ? 0 : softening.of_node(moments.softening[node], moments.softening_square[node]);
+}
+
 /// What the estimate reads: of the tree nodes and the size of their boxes, of the moments centres, magnitudes and
 /// softening lengths (empty: none of their own).
 struct EstimateInput {

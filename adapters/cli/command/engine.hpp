@@ -26,7 +26,7 @@ class Engine {
     const graft_api_v1& api() const noexcept { return *api_; }
     /// Throws Error with last_error() unless status is GRAFT_OK; `where` names the call or file.
     void require(int32_t status, const std::string& where) const;
-    /// Every deck key, as text or JSON; with `study` also the papers' parameters.
+    /// Every deck key in a form of GRAFT_EXPLAIN_*; with `study` also the papers' parameters.
     std::string explain(int32_t form, bool study) const;
     /// The names of all keys of a deck; "host.*" stands for the host's own.
     std::vector<std::string> keys() const;
