@@ -73,6 +73,7 @@ void view_sources(const tree::DeviceTree& tree, const moments::DeviceMoments& mo
     s.x = tree.x.data(), s.y = tree.y.data(), s.z = tree.z.data(), s.charge = tree.charge.data();
     s.softening = pointer(tree.softening);
     s.leaf = tree.options.leaf;
+    s.counts = tree.counts.data(), s.keys = pointer(tree.keys), s.dimension = tree.options.dimension;
     v.heaps = tree.softening.empty(); // they may differ in their lengths
     ViewExpansions& e = v.expansions;
     e.cx = moments.cx.data(), e.cy = moments.cy.data(), e.cz = moments.cz.data();

@@ -6,8 +6,8 @@
 // straddles far clumps, a close pair in a wide block, a far source that makes the frame small (`reach`) bring
 // pairs closer than frame_resolution, whose forces would be wrong by more than 1 / 300, or by all there is:
 // such targets are summed in double. The CPU looks for pairs among a block's targets and sources; the GPU, of all
-// pairs, among all sources (p2p/close_targets), of a tree among a group's targets and those that stand beside it in
-// order or, where targets are not the sources, among the sources of the leaves near it (p2p/coarse_targets_gpu.cu).
+// pairs, among all sources (p2p/close_targets), of a tree in all leaves that come near the group
+// (p2p/coarse_targets_gpu.cu).
 #pragma once
 
 #include "forces/frame.hpp"

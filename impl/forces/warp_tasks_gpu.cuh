@@ -24,6 +24,9 @@ struct ViewSources {
     const double *x, *y, *z, *charge, *softening;
     const float* size; // of sources, see size_sources(); null where no kernel wants it
     int64_t leaf;      // leaves of more particles are heaps of equal points
+    const tree::DeviceTreeCounts* counts;
+    const uint64_t* keys; // of an octree
+    int dimension;
 };
 
 /// Of the nodes.

@@ -13,6 +13,13 @@ constexpr double pi = 3.14159265358979323846;
 
 constexpr int64_t sample_size = 1024, sample_targets = 32, least_met = 32;
 
+/// One of the particles of part k of `count`: any, as places in equal steps may be those of a grid's rows.
+int64_t one_of_part(int64_t k, int64_t count, int64_t particles) {
+    const int64_t begin = k * particles / count, size = (k + 1) * particles / count - begin;
+    const uint64_t mixed = (static_cast<uint64_t>(k) + 1) * 0x9e3779b97f4a7c15u;
+    return begin + static_cast<int64_t>((mixed >> 32) % static_cast<uint64_t>(size));
+}
+
 } // namespace
 
 /// Collective. Of a sample of particles with a sample of them.
@@ -22,7 +29,7 @@ Crowding PeriodicSum::find_crowding(comm::Communicator& comm, const particles::P
         sample_.resize(4 * sample_size);
         std::fill(sample_.begin(), sample_.end(), 0.0);
         for (int64_t k = 0; k < count; ++k) {
-            const int64_t i = k * problem.n / count;
+            const int64_t i = one_of_part(k, count, problem.n);
             const geometry::Vec3 f = lattice_.fractions(problem.x[i], problem.y[i], problem.z[i]);
             double* const to = sample_.data() + 4 * (comm.rank() * room + k);
             to[0] = f.x;

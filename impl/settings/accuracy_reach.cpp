@@ -26,6 +26,10 @@ std::vector<std::string> accuracy_doubts(const Settings& asked, bool on_gpus) {
                                       "other, small forces may be wrong by many times that; compare with "
                                       "method direct there (graft check)",
                                       s.accuracy));
+    if (s.interaction == Interaction::coulomb)
+        doubts.push_back(core::format("mac.accuracy %g: where charges of both signs nearly cancel, small forces may be "
+                                      "wrong by many times that; compare with method direct there (graft check)",
+                                      s.accuracy));
     return doubts;
 }
 

@@ -200,8 +200,9 @@ bool says_nothing(hid_t header, const std::string& name) {
 
 void name_attributes(hid_t object, const std::string& where, Snapshot& s) {
     for (const std::string& name : attributes_of(object)) {
-        const bool known = where == "Header" && (std::ranges::find(known_attributes, name) != std::end(known_attributes) ||
-                                                 says_nothing(object, name));
+        const bool known = (where == "Graft" && name == "Metadata") ||
+                           (where == "Header" && (std::ranges::find(known_attributes, name) != std::end(known_attributes) ||
+                                                  says_nothing(object, name)));
         if (!known) {
             s.left_out.push_back(std::string(where).append("/").append(name));
         }
@@ -212,15 +213,15 @@ void name_attributes(hid_t object, const std::string& where, Snapshot& s) {
 void name_left_out(hid_t file, Snapshot& s) {
     name_attributes(file, "", s);
     for (const std::string& name : names_in(file)) {
-        if (is_type(name)) {
+        if (is_type(name) || name == "Graft") { // which has no data sets of ours
             const Handle group(H5Gopen2(file, name.c_str(), H5P_DEFAULT), H5Gclose);
             name_attributes(group, name, s);
             for (const std::string& field : names_in(group)) {
-                if (std::ranges::find(known_fields, field) == std::end(known_fields)) {
+                if (name == "Graft" || std::ranges::find(known_fields, field) == std::end(known_fields)) {
                     s.left_out.push_back(std::string(name).append("/").append(field));
                 }
             }
-        } else if (name != "Header" && name != "Graft" && (name != "Units" || !exists(file, "Graft"))) {
+        } else if (name != "Header" && (name != "Units" || !exists(file, "Graft"))) {
             s.left_out.push_back(name);
         }
     }

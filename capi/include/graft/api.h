@@ -61,7 +61,7 @@ typedef struct graft_api_v1 {
      * Precisions fp32 and mixed reach 2e-6. All this is for an open box, charges of one sign and no softening. Forces
      * that nearly cancel may be wrong by many times that. They do so with charges of both signs, in a periodic box
      * (whose lattice sum has ewald.accuracy besides), and where many particles lie within a softening length of each
-     * other. The log (context_set_log) warns of a limit that is passed, and of softening. */
+     * other. The log (context_set_log) warns of a limit that is passed, of softening and of interaction coulomb. */
     int32_t (*options_explain)(int32_t format, graft_sink sink, void *user);
 
     /* A context that computes with these options (copied). allocator NULL: operator new. MEMORY, UNSUPPORTED, DEVICE

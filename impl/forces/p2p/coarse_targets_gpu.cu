@@ -5,17 +5,19 @@
 //
 // Looked for and summed beside the tasks, which know nothing of them: what these give such a target is left
 // out where slots are gathered. Ordinary groups have none. A warp holds a group's targets against sources: where targets
-// are the sources, against each other and the few before and behind them in order (two groups' pair on two sides of a
-// large cell's face is not seen); else against the sources of the leaves that come near the group. First by one number
-// each, the place along a slanted line; where numbers are close, by that along another line, too; and only where both are,
-// by places. Sums: a block shares the sources of a group's list, two targets of a warp at a time, parts added in order.
-// Cost: a read of the targets' places, 24 B each, of the centres of a group's near cells, 24 B; other groups read the boxes
-// of their list, 48 B a leaf; 5 instruction slots for 32 sources and 64 targets; 32 pairs of a coarse target in 33 cycles
-// of the FP64 pipe.
+// are the sources, against each other; a pair of two groups stands on two sides of a plane between cells, so who stands
+// near one is held against the leaves about it. Other targets are held against the sources of the leaves that come near the
+// group. First by one number each, the place along a slanted line; where numbers are close, by that along another line,
+// too; and only where both are, by places. Sums: a block shares the sources of a group's list, two targets of a warp at a
+// time, parts added in order.
+// Cost: a read of the targets' places, 24 B each, of the centres of a group's near cells, 24 B; other groups, and targets near
+// planes, read the boxes of their list, 48 B a leaf; 5 instruction slots for 32 sources and 64 targets; 32 pairs of a coarse
+// target in 33 cycles of the FP64 pipe.
 #include "forces/field_gpu.cuh"
 #include "forces/p2p/pair_exact_gpu.cuh"
 #include "forces/source_tiles_gpu.cuh"
 #include "forces/frame_resolution.hpp"
+#include "geometry/morton.hpp"
 
 namespace graft::forces {
 
@@ -103,26 +105,35 @@ __device__ bool is_place(const geometry::Box& box) {
     return box.longest_edge() <= 0;
 }
 
-/// body(leaf, whether all its particles stand at one place) for the leaves of a group's list that come closer to its box
-/// than `limit`; not for those at its place, where it has but one. All lanes call, and get the same.
+/// body(leaf, whether all its particles stand at one place) for the leaves of a group's list that come closer to a box than
+/// `limit`; not for those at its place, where it has but one. All lanes call, and get the same.
 template <typename Body>
-__device__ __forceinline__ void for_leaves_near(const EvaluationView& v, int64_t g, double limit, Body&& body) {
-    const geometry::Box box = batch_group(v, g).target.box;
+__device__ __forceinline__ void for_leaves_near(const EvaluationView& v, int64_t g, const geometry::Box& box, double limit,
+                                                Body&& body) {
+    constexpr int at_once = 4; // lists are long where groups are wide, and one warp goes through them
     const int64_t end = v.lists.leaf_offset[g + 1];
-    for (int64_t begin = v.lists.leaf_offset[g]; begin < end; begin += 32) {
-        const int64_t e = begin + lane_of_thread();
-        const int32_t node = e < end ? v.lists.leaves[e] : -1;
-        bool is_near = false, heap = false;
-        if (node >= 0) {
-            const geometry::Box& leaf = v.sources.boxes[node];
-            const double gap = gap_between(leaf, box);
-            heap = is_place(leaf);
-            is_near = gap < limit && (gap > 0 || !heap || !is_place(box));
+    for (int64_t begin = v.lists.leaf_offset[g]; begin < end; begin += 32 * at_once) {
+        int32_t node[at_once];
+        bool is_near[at_once], heap[at_once];
+#pragma unroll
+        for (int q = 0; q < at_once; ++q) {
+            const int64_t e = begin + 32 * q + lane_of_thread();
+            node[q] = e < end ? v.lists.leaves[e] : -1;
         }
-        const unsigned heaps = __ballot_sync(whole_warp, heap);
-        for (unsigned left = __ballot_sync(whole_warp, is_near); left != 0; left &= left - 1) {
-            const int from = __ffs(static_cast<int>(left)) - 1;
-            body(v.sources.nodes[__shfl_sync(whole_warp, node, from)], (heaps >> from & 1) != 0);
+#pragma unroll
+        for (int q = 0; q < at_once; ++q) {
+            const geometry::Box& leaf = v.sources.boxes[max(node[q], 0)];
+            const double gap = gap_between(leaf, box);
+            heap[q] = is_place(leaf);
+            is_near[q] = node[q] >= 0 && gap < limit && (gap > 0 || !heap[q] || !is_place(box));
+        }
+#pragma unroll
+        for (int q = 0; q < at_once; ++q) {
+            const unsigned heaps = __ballot_sync(whole_warp, heap[q]);
+            for (unsigned left = __ballot_sync(whole_warp, is_near[q]); left != 0; left &= left - 1) {
+                const int from = __ffs(static_cast<int>(left)) - 1;
+                body(v.sources.nodes[__shfl_sync(whole_warp, node[q], from)], (heaps >> from & 1) != 0);
+            }
         }
     }
 }
@@ -131,7 +142,7 @@ __device__ __forceinline__ void for_leaves_near(const EvaluationView& v, int64_t
 __device__ bool has_near_source(const EvaluationView& v, int64_t g, int64_t k, double limit) {
     const double at[3] = {v.targets.x[k], v.targets.y[k], v.targets.z[k]};
     bool found = false;
-    for_leaves_near(v, g, limit, [&](const tree::Node& leaf, bool heap) {
+    for_leaves_near(v, g, {{at[0], at[1], at[2]}, {at[0], at[1], at[2]}}, limit, [&](const tree::Node& leaf, bool heap) {
         const int32_t end = leaf.first + (heap ? 1 : leaf.count);
         for (int32_t j = leaf.first + lane_of_thread(); j < end; j += 32) {
             const double distance = fmax(fmax(fabs(v.sources.x[j] - at[0]), fabs(v.sources.y[j] - at[1])),
@@ -142,37 +153,80 @@ __device__ bool has_near_source(const EvaluationView& v, int64_t g, int64_t k, d
     return __any_sync(whole_warp, found);
 }
 
-constexpr int32_t neighbours = 4;    // in order, of a group's first and last target
-constexpr int32_t most_each = 1024; // in larger groups each is held against those about it in order
+/// The planes between the cells of which a group is one, or several sisters: beyond them other groups begin.
+class CellPlanes {
+  public:
+    /// Of targets that are the octree's particles. `limit`: how near to a plane counts.
+    __device__ CellPlanes(const EvaluationView& v, const GroupFrame& frame, double limit)
+        : dimension_(v.sources.dimension) {
+        const uint64_t* const keys = v.sources.keys + frame.first;
+        const int level = geometry::common_level(keys[0], keys[frame.count - 1], dimension_);
+        edge_ = v.sources.counts->root_edge;
+        const double spacing = ldexp(edge_, -1 - level);
+        known_ = level < geometry::key_levels(dimension_) && spacing > 0;
+        inverse_ = 1 / spacing;
+        near_ = (limit + ldexp(edge_, -48)) * inverse_; // and the rounding of keys
+        for (int a = 0; a < 3; ++a)
+            lower_[a] = v.sources.counts->root_lower[a];
+    }
+    /// Or may be, as in cells that keys do not tell apart, and outside the root cube.
+    __device__ bool is_near(const double* at) const {
+        bool near = !known_;
+        for (int a = 0; a < 3; ++a) {
+            const double offset = at[a] - lower_[a], place = offset * inverse_;
+            near |= a < dimension_ && (!(fabs(place - rint(place)) > near_) || offset < 0 || offset > edge_);
+        }
+        return near;
+    }
+
+  private:
+    int dimension_;
+    bool known_;
+    double edge_, inverse_, near_, lower_[3];
+};
+
+/// Targets near planes that are each asked about all leaves; more of 64 are held against the leaves together.
+constexpr int most_asked = 8;
 
 /// Of the targets from `base` on: TargetRows::maybe.
 template <bool same_places>
 __device__ unsigned maybe_close(const EvaluationView& v, const GroupFrame& frame, int64_t g, int32_t base) {
     const int lane = lane_of_thread();
-    const auto target = [&](int32_t k, int32_t beside) {
+    const double limit = frame_resolution / frame.scale;
+    const auto target = [&](int32_t k) {
         const int64_t i = int64_t{frame.first} + k;
-        return k >= -beside && k < frame.count + beside && i >= 0 && i < v.targets.count
-                   ? place_on_lines(frame, v.targets.x[i], v.targets.y[i], v.targets.z[i])
-                   : Lines{};
+        return k < frame.count ? place_on_lines(frame, v.targets.x[i], v.targets.y[i], v.targets.z[i]) : Lines{};
     };
     TargetRows targets;
     for (int r = 0; r < rows; ++r)
-        targets.at[r] = target(base + 32 * r + lane, 0);
+        targets.at[r] = target(base + 32 * r + lane);
     if constexpr (same_places) {
-        const int32_t reach = frame.count <= most_each ? most_each : 32 * rows;
-        const int32_t end = min(frame.count + neighbours, base + 32 * rows + reach);
-        for (int32_t begin = max(-32, base - reach); begin < end; begin += 32)
-            hold_against(target(begin + lane, neighbours), (begin - base) / 32, targets);
-    } else {
-        for_leaves_near(v, g, frame_resolution / frame.scale, [&](const tree::Node& leaf, bool heap) {
-            const int32_t end = leaf.first + (heap ? 1 : leaf.count);
-            for (int32_t begin = leaf.first; begin < end; begin += 32) {
-                const int32_t j = begin + lane;
-                hold_against(j < end ? place_on_lines(frame, v.sources.x[j], v.sources.y[j], v.sources.z[j]) : Lines{},
-                             -1, targets);
-            }
-        });
+        for (int32_t begin = 0; begin < frame.count; begin += 32)
+            hold_against(target(begin + lane), begin < base ? -1 : (begin - base) / 32, targets);
+        const CellPlanes planes(v, frame, limit);
+        unsigned near = 0;
+        int count = 0;
+        for (int r = 0; r < rows; ++r) {
+            const int32_t k = base + 32 * r + lane;
+            const int64_t i = int64_t{frame.first} + k;
+            const double at[3] = {k < frame.count ? v.targets.x[i] : 0, k < frame.count ? v.targets.y[i] : 0,
+                                  k < frame.count ? v.targets.z[i] : 0};
+            const bool is_near = k < frame.count && planes.is_near(at);
+            near |= is_near ? 1u << r : 0u;
+            count += __popc(__ballot_sync(whole_warp, is_near));
+        }
+        if (count <= most_asked)
+            return targets.maybe | near;
     }
+    for_leaves_near(v, g, batch_group(v, g).target.box, limit, [&](const tree::Node& leaf, bool heap) {
+        const int32_t end = leaf.first + (heap ? 1 : leaf.count);
+        for (int32_t begin = leaf.first; begin < end; begin += 32) {
+            const int32_t j = begin + lane;
+            const bool other = j < end && !(same_places && j >= frame.first && j < frame.first + frame.count);
+            hold_against(other ? place_on_lines(frame, v.sources.x[j], v.sources.y[j], v.sources.z[j]) : Lines{}, -1,
+                         targets);
+        }
+    });
     return targets.maybe;
 }
 
@@ -238,7 +292,7 @@ __device__ bool has_near_cell(const EvaluationView& v, int64_t g, double least) 
 
 /// GroupFrame::coarse of the batch's groups, a warp each.
 template <bool same_places>
-__global__ void __launch_bounds__(32 * warps, 4)
+__global__ void __launch_bounds__(32 * warps, 3)
     find_kernel(const EvaluationView v, const Rule rule, GroupFrame* frames) {
     const int64_t g = int64_t{blockIdx.x} * warps + warp_of_thread();
     if ((g >= batch_group_count(v)) | backend::stopped(v.status))
@@ -379,7 +433,7 @@ void find_coarse(backend::Queue& queue, const EvaluationView& view, const PairVa
                  int64_t group_capacity, GroupFrame* frames) {
     const Rule rule{variant.softening != Softening::none, variant.per_particle,
                     pair_kind(variant) == DevicePair::constant, variant.potential};
-    const auto kernel = view.targets.same_places ? find_kernel<true> : find_kernel<false>;
+    const auto kernel = view.targets.same_places && view.sources.keys != nullptr ? find_kernel<true> : find_kernel<false>;
     kernel<<<backend::blocks_for(group_capacity, warps), 32 * warps, 0, queue.stream()>>>(view, rule, frames);
     GRAFT_CUDA_LAUNCHED("find_coarse");
     ++queue.launches;

@@ -100,6 +100,43 @@ TEST_F(Coarse, ClosePairsKeepTheirDigits) {
             }
 }
 
+/// Pairs on two sides of the largest cells' faces, which belong to two groups that are far from each other in order.
+/// clump: most of the others stand in one corner, so that groups elsewhere are wide and their lists long.
+Particles across_faces(int64_t n, bool clump) {
+    std::mt19937_64 random(31);
+    std::uniform_real_distribution<double> place(-1, 1);
+    Particles p;
+    for (const double corner : {-1.0, 1.0})
+        p.add(corner, corner, corner, 1e-3);
+    for (int64_t i = 0; i < n; ++i) {
+        const double size = clump && i % 8 != 0 ? 1.0 / 16 : 1, at = clump && i % 8 != 0 ? 0.5 : 0;
+        p.add(at + size * place(random), at + size * place(random), at + size * place(random), 1e-3);
+    }
+    for (int i = 0; i < 60; ++i) {
+        const double apart = std::pow(10, -7 - i % 6), side[] = {0, 0.5, -0.5};
+        double x[3] = {place(random), place(random), place(random)};
+        const int axis = i % 3;
+        for (const double sign : {-1.0, 1.0}) {
+            x[axis] = side[i / 3 % 3] + sign * apart;
+            p.add(x[0], x[1], x[2], 1e-3);
+        }
+    }
+    return p;
+}
+
+TEST_F(Coarse, PairsAcrossTheFacesOfLargeCells) {
+    for (const bool clump : {false, true}) {
+        const Particles p = across_faces(test::test_size(6000, 700), clump);
+        for (const int group : {16, 128, 1500})
+            for (const DevicePrecision precision : singles) {
+                SceneOptions o;
+                o.group = group;
+                SCOPED_TRACE("groups of " + std::to_string(group) + ", clump " + std::to_string(clump));
+                compare_close(Scene(p, o), precision);
+            }
+    }
+}
+
 TEST_F(Coarse, SoftenedBelowTheFramesResolution) {
     graft::test::Cases cases(3);
     for (const Softening softening : {Softening::plummer, Softening::spline})

@@ -65,9 +65,12 @@ TEST(AccuracyReach, is_warned_of_where_it_is_known_not_to_hold) {
     }
 }
 
-TEST(AccuracyReach, softening_is_warned_of_and_other_criteria_promise_nothing) {
+TEST(AccuracyReach, softening_and_signs_are_warned_of_and_other_criteria_promise_nothing) {
     settings::Settings s = with(2, 1e-3, settings::Precision::mixed);
     EXPECT_EQ(doubts_of(s), "");
+    s.interaction = settings::Interaction::coulomb;
+    EXPECT_NE(doubts_of(s).find("both signs"), std::string::npos);
+    s.interaction = settings::Interaction::gravity;
     s.softening = settings::Softening::plummer;
     EXPECT_NE(doubts_of(s).find("softening"), std::string::npos);
     s.order = 1, s.accuracy = 1e-4;
