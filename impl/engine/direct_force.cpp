@@ -131,7 +131,7 @@ bool needs_double(const Pass& pass, const lists::Group& block, const geometry::V
     const double nearest = nearest_length(pass.sources, box), reach = pass.box.furthest(box.lower);
     const forces::Frame frame = periodic != nullptr ? periodic->frame<float>(box, nearest, reach)
                                                     : forces::make_frame<float>(box, nearest, reach);
-    return (periodic == nullptr && forces::served_distance<float>(frame, pass.softening) == 0) ||
+    return (periodic == nullptr && forces::served_distance<float>(frame, pass.softening, pass.problem.lightest) == 0) ||
            forces::is_coarse(frame, pass.set, block, shift, pass.variant, pass.settings.softening_length,
                              pass.sources.count, [&](const forces::CloseTargets& targets) {
                                  return targets.has_close(pass.sources, 0, pass.sources.count);

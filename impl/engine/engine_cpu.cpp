@@ -49,9 +49,9 @@ void CpuEngine::compute(const Environment& environment, const Request& request, 
         placement.require_reach();
         import(c);
     });
-    c.all = agree(comm, settings, request, magnitude_);
+    c.all = agree(comm, settings, request, charges_);
     comm.together([&] {
-        scale_sources(c, scale_of_charges(c.all.magnitude));
+        scale_sources(c, scale_of_charges(c.all.charges.magnitude));
         gather_targets(executor);
     });
     report.time_s = {};

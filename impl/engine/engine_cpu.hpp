@@ -110,7 +110,7 @@ class CpuEngine {
     std::unique_ptr<CpuRanks> ranks_; // beside ranks with GPUs
     std::shared_ptr<periodic::PeriodicSum> periodic_;
     std::string said_of_again_, said_of_small_fields_;
-    double magnitude_ = 0;      // sum of this rank's |charge|
+    ChargeSizes charges_;       // of this rank
     int64_t all_particles_ = 0; // of all ranks, in the last computation
 };
 

@@ -5,6 +5,7 @@
 #include "engine/checks.hpp"
 #include "particles/import_arrays.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -27,20 +28,27 @@ void import_positions(const backend::Executor& executor, const ParticleInput& in
     particles::import_reals(executor, dimension, imports, -largest_position, largest_position);
 }
 
-/// Sum of |q| over fixed blocks in fixed order: the same bits for any thread count.
-double sum_of_magnitudes(const backend::Executor& executor, const double* q, int64_t n,
-                         core::Buffer<double>& sums) {
-    sums.resize((n + sum_block - 1) / sum_block);
+/// Over fixed blocks in fixed order: the same bits for any thread count.
+ChargeSizes sizes_of_charges(const backend::Executor& executor, const double* q, int64_t n,
+                             core::Buffer<double>& blocks) {
+    constexpr double none = std::numeric_limits<double>::infinity();
+    blocks.resize(2 * ((n + sum_block - 1) / sum_block));
     executor.for_blocks(n, sum_block, [&](int64_t begin, int64_t end, int) {
-        double sum = 0;
-        for (int64_t i = begin; i < end; ++i)
-            sum += std::abs(q[i]);
-        sums[begin / sum_block] = sum;
+        ChargeSizes sizes{0, none};
+        for (int64_t i = begin; i < end; ++i) {
+            const double size = std::abs(q[i]);
+            sizes.magnitude += size;
+            sizes.lightest = std::min(sizes.lightest, size > 0 ? size : none);
+        }
+        blocks[2 * (begin / sum_block)] = sizes.magnitude;
+        blocks[2 * (begin / sum_block) + 1] = sizes.lightest;
     });
-    double total = 0;
-    for (double sum : sums)
-        total += sum;
-    return total;
+    ChargeSizes all{0, none};
+    for (int64_t k = 0; k < blocks.size(); k += 2) {
+        all.magnitude += blocks[k];
+        all.lightest = std::min(all.lightest, blocks[k + 1]);
+    }
+    return {all.magnitude, all.lightest < none ? all.lightest : 0};
 }
 
 } // namespace
@@ -70,7 +78,7 @@ void CpuEngine::import_sources(const CpuComputation& c) {
     } else {
         executor.for_each(input.n, [&](int64_t i) { q[i] = input.charge_all; });
     }
-    magnitude_ = sum_of_magnitudes(executor, q, input.n, sums_);
+    charges_ = sizes_of_charges(executor, q, input.n, sums_);
 
     problem_.softening.resize(0);
     if (!input.softening.present())
@@ -135,6 +143,7 @@ void CpuEngine::gather_targets(const backend::Executor& executor) {
 void CpuEngine::scale_sources(const CpuComputation& c, double scale) {
     double* q = problem_.charge.data();
     problem_.charge_scale = scale;
+    problem_.lightest = c.all.charges.lightest * scale;
     c.executor.for_each(problem_.n, [&](int64_t i) { q[i] *= scale; });
     problem_.per_particle_softening = c.all.per_particle_softening;
     if (problem_.per_particle_softening && problem_.softening.empty()) {

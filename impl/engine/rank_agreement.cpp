@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace graft::engine {
 
@@ -35,6 +36,8 @@ class Digest {
     uint64_t hash_ = 0xcbf29ce484222325u;
 };
 
+constexpr int64_t no_charge = -10000; // in the place of an exponent
+
 int64_t digest(const settings::Settings& s) {
     Digest d;
     settings::visit_shared_settings(s, [&](auto value) { d.add(value); });
@@ -44,7 +47,7 @@ int64_t digest(const settings::Settings& s) {
 } // namespace
 
 Agreement agree(comm::Communicator& comm, const settings::Settings& settings, const Request& request,
-                double magnitude) {
+                const ChargeSizes& own) {
     const Outputs& outputs = request.outputs;
     const ParticleInput& particles = request.particles;
     const bool some_only = request.points == nullptr && !request.whole() && particles.n > 0;
@@ -57,9 +60,11 @@ Agreement agree(comm::Communicator& comm, const settings::Settings& settings, co
                       shared,
                       -shared,
                       call,
-                      -call};
+                      -call,
+                      own.lightest > 0 ? -std::ilogb(own.lightest) : no_charge};
     comm.allreduce(most, std::size(most), comm::Operation::max);
-    const Agreement all{comm.sum(particles.n), comm.sum(magnitude), most[1] != 0, most[0] != 0, most[2] != 0,
+    const double least = most[9] == no_charge ? 0 : std::ldexp(1.0, -static_cast<int>(most[9]));
+    const Agreement all{comm.sum(particles.n), {comm.sum(own.magnitude), least}, most[1] != 0, most[0] != 0, most[2] != 0,
                         most[3] != 0};
     comm.together([&] {
         if (most[7] != -most[8])

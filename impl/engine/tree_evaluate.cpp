@@ -261,7 +261,8 @@ void TreeForce::State::evaluate_group(const Job& job, const GroupImage& of, cons
         screened ? periodic->frame<T>(group.target.box, nearest, reach)
                  : forces::make_frame<T>(group.target.box, nearest, 0, sizeof(T) == 8 ? softening : 0);
     int32_t *leaf_mid = leaf_end, *node_mid = node_end; // where those begin that T does not serve
-    const double served = screened ? std::numeric_limits<double>::infinity() : forces::served_distance<T>(frame, softening);
+    const double served = screened ? std::numeric_limits<double>::infinity()
+                                   : forces::served_distance<T>(frame, softening, job.problem.lightest);
     const auto beyond = [&](int32_t node) {
         return forest.tree.boxes[node].furthest(group.target.box.lower) >= served;
     };

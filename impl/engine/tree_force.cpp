@@ -187,11 +187,17 @@ void TreeForce::State::scale_groups(const Job& job, bool use_last) {
             with_images.beyond = [&](const geometry::Vec3& at) { return periodic.distant_field(at); };
             lists::estimate_accelerations(job.executor, with_images, acceleration);
         }
-        for (int64_t g = 0; g < groups.size(); ++g) {
-            const double typical = periodic.typical_field(job.problem.points ? 0 : groups[g].count,
-                                                          groups[g].target.box.longest_edge());
+        job.executor.for_each(groups.size(), [&](int64_t g) {
+            const lists::Group& group = groups[g];
+            double square_sum = 0;
+            for (int64_t k = group.first; k < group.first + group.count && !job.problem.points; ++k) {
+                const double q = job.problem.charge[targets.origin()[k]];
+                square_sum += q * q;
+            }
+            const double typical = periodic.typical_field(job.problem.points ? 0 : group.count, square_sum,
+                                                          group.target.box.longest_edge());
             acceleration[g] = std::max(acceleration[g] - neighbours * typical, typical);
-        }
+        });
     } else if (!use_last)
         lists::estimate_accelerations(job.executor, input, acceleration);
     else

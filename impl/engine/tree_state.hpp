@@ -120,7 +120,7 @@ struct TreeForce::State {
     void visit_images(const Job& job, const GroupImage& own, const Inherited& above, bool remote, int thread);
     GroupImage group_image(int32_t cell, bool remote) const;
     template <typename T>
-    bool serves_all(const geometry::Box& box, const forces::Frame& frame, double softening) const;
+    bool serves_all(const Job& job, const geometry::Box& box, const forces::Frame& frame, double softening) const;
     template <typename T>
     void visit(const Job& job, int32_t cell, const Inherited& above, size_t depth, bool remote, int thread);
     template <typename T>

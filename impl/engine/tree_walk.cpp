@@ -128,9 +128,10 @@ void TreeForce::State::walk_upper(const Job& job) {
 
 /// Whether a frame of T for these targets serves all sources.
 template <typename T>
-bool TreeForce::State::serves_all(const geometry::Box& box, const forces::Frame& frame, double softening) const {
+bool TreeForce::State::serves_all(const Job& job, const geometry::Box& box, const forces::Frame& frame,
+                                  double softening) const {
     return forest.tree.boxes[forest.criterion.root].furthest(box.lower) + walk.furthest_image <
-           forces::served_distance<T>(frame, softening);
+           forces::served_distance<T>(frame, softening, job.problem.lightest);
 }
 
 /// What a cell hands down: the field from above and of its own far cells, and what it leaves undecided.
@@ -145,7 +146,7 @@ void TreeForce::State::inherit(const Job& job, int32_t cell, const Inherited& ab
         is_point ? above.field.frame : forces::make_frame<T>(target.box, 0, 0, sizeof(T) == 8 ? softening : 0);
     own.field.inherit(above.field, variant.order, target.box, frame);
     own.left.clear();
-    if (is_point || !serves_all<T>(target.box, frame, softening)) { // what is far is the groups' own affair
+    if (is_point || !serves_all<T>(job, target.box, frame, softening)) { // what is far is the groups' own affair
         own.left.resize(above.left.size());
         std::copy(above.left.begin(), above.left.end(), own.left.begin());
         return;
@@ -178,7 +179,7 @@ void TreeForce::State::list_group(const Job& job, const GroupImage& of, std::spa
     const forces::Frame frame = forces::make_frame<T>(group.target.box, 0, 0, sizeof(T) == 8 ? softening : 0);
     const lists::CellFarLimit limit(group.target, variant.order, forces::local_order(variant.order));
     const bool tells = has_hierarchy(job) && group.count >= lists::least_far_targets && limit.radius > 0 &&
-                       serves_all<T>(group.target.box, frame, softening);
+                       serves_all<T>(job, group.target.box, frame, softening);
     lists.far.clear();
     lists.near.clear();
     lists.leaves.clear();

@@ -235,6 +235,7 @@ void GlobalTree::spread(comm::Communicator& comm, const backend::Executor& execu
         spread.all_targets = !own.points && known[0] != 0;
         spread.per_particle_softening = lengths;
         spread.charge_scale = own.charge_scale;
+        spread.lightest = own.lightest;
         spread.range = range_;
         unpack(columns, lengths, last, spread);
         const auto copy = [](const core::Buffer<double>& from, core::Buffer<double>& to) {

@@ -39,15 +39,18 @@ Frame make_frame(const geometry::Box& box, double fallback_length, double reach,
 }
 
 template <typename T>
-double served_distance(const Frame& frame, double softening) {
-    return softening * frame.scale > std::ldexp(2.0, softening_exponent<T>)
-               ? 0
-               : std::ldexp(1 / frame.scale, reach_exponent<T>);
+double served_distance(const Frame& frame, double softening, double lightest) {
+    int longest = softening_exponent<T>;
+    if (sizeof(T) == 4 && lightest > 0) { // the least normal number, 2^-126, at the distances that T resolves, 2^-14
+        const int room = 126 - 14 + std::ilogb(lightest);
+        longest = std::min(longest, std::max(room, 0) / 3);
+    }
+    return softening * frame.scale > std::ldexp(2.0, longest) ? 0 : std::ldexp(1 / frame.scale, reach_exponent<T>);
 }
 
 template Frame make_frame<float>(const geometry::Box&, double, double, double);
 template Frame make_frame<double>(const geometry::Box&, double, double, double);
-template double served_distance<float>(const Frame&, double);
-template double served_distance<double>(const Frame&, double);
+template double served_distance<float>(const Frame&, double, double);
+template double served_distance<double>(const Frame&, double, double);
 
 } // namespace graft::forces

@@ -37,9 +37,9 @@ inline constexpr int softening_exponent = sizeof(T) == 4 ? 20 : 100;
 template <typename T>
 Frame make_frame(const geometry::Box& box, double fallback_length, double reach = 0, double softening = 0);
 
-/// T serves sources nearer than this in a frame, which was made without them: 0, none, where the longest
-/// softening length leaves T no range.
+/// T serves sources nearer than this in a frame, which was made without them: 0, none, where over the cube of the longest
+/// softening length the lightest charge (particles::Problem) leaves T no range.
 template <typename T>
-double served_distance(const Frame& frame, double softening);
+double served_distance(const Frame& frame, double softening, double lightest);
 
 } // namespace graft::forces

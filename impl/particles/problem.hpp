@@ -61,6 +61,7 @@ struct Problem {
     const periodic::PeriodicSum* periodic = nullptr; // a periodic box, to which positions have been wrapped; NULL: open
     bool with_virial = false;              // of a periodic box: the force from each image is wanted
     double charge_scale = 1;               // internal charge = host charge * charge_scale
+    double lightest = 0;                   // least |charge| of all ranks' that is not 0, internal; 0: there is none
 
     int64_t target_count() const {
         return points ? point_x.size() : (all_targets ? n : static_cast<int64_t>(target.size()));

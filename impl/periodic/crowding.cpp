@@ -12,6 +12,7 @@ namespace {
 constexpr double pi = 3.14159265358979323846;
 
 constexpr int64_t sample_size = 1024, sample_targets = 32, least_met = 32;
+constexpr int64_t sample_columns = 5; // fractions, particles that one stands for, their |charge|
 
 /// One of the particles of part k of `count`: any, as places in equal steps may be those of a grid's rows.
 int64_t one_of_part(int64_t k, int64_t count, int64_t particles) {
@@ -26,48 +27,60 @@ int64_t one_of_part(int64_t k, int64_t count, int64_t particles) {
 Crowding PeriodicSum::find_crowding(comm::Communicator& comm, const particles::Problem& problem, int64_t all_particles) {
     const int64_t room = sample_size / comm.size(), count = std::min(room, problem.n);
     comm.together([&] {
-        sample_.resize(4 * sample_size);
+        sample_.resize(sample_columns * sample_size);
         std::fill(sample_.begin(), sample_.end(), 0.0);
         for (int64_t k = 0; k < count; ++k) {
             const int64_t i = one_of_part(k, count, problem.n);
             const geometry::Vec3 f = lattice_.fractions(problem.x[i], problem.y[i], problem.z[i]);
-            double* const to = sample_.data() + 4 * (comm.rank() * room + k);
+            double* const to = sample_.data() + sample_columns * (comm.rank() * room + k);
             to[0] = f.x;
             to[1] = f.y;
             to[2] = f.z;
             to[3] = static_cast<double>(problem.n) / static_cast<double>(count);
+            to[4] = to[3] * std::abs(problem.charge[i]);
         }
     });
-    comm.allreduce(sample_.data(), 4 * sample_size, comm::Operation::sum);
+    comm.allreduce(sample_.data(), sample_columns * sample_size, comm::Operation::sum);
     Crowding crowding;
     crowding.largest = 0.5 * std::min({lattice_.width(0), lattice_.width(1), lattice_.width(2)});
-    double within[Crowding::steps] = {}, targets = 0;
+    double within[Crowding::steps] = {}, charge[Crowding::steps] = {}, targets = 0, sources = 0, all_charge = 0;
     int64_t met[Crowding::steps] = {};
     for (int64_t t = 0; t < sample_size; t += sample_size / sample_targets) {
-        const double* const at = sample_.data() + 4 * t;
+        const double* const at = sample_.data() + sample_columns * t;
         targets += at[3];
         for (int64_t k = 0; k < sample_size && at[3] > 0; ++k) {
-            const double* const from = sample_.data() + 4 * k;
+            const double* const from = sample_.data() + sample_columns * k;
             const int step = k == t ? -1 : crowding_step(crowding, at, from);
             if (step >= 0) {
                 within[step] += at[3] * from[3];
+                charge[step] += at[3] * from[4];
                 met[step] += from[3] > 0;
             }
         }
     }
     for (int k = Crowding::steps - 1; k > 0; --k) { // a smaller radius is within the larger ones
         within[k - 1] += within[k];
+        charge[k - 1] += charge[k];
         met[k - 1] += met[k];
     }
+    for (int64_t k = 0; k < sample_size; ++k) {
+        sources += sample_[sample_columns * k + 3];
+        all_charge += sample_[sample_columns * k + 4];
+    }
     const double density = static_cast<double>(all_particles) / lattice_.volume();
+    const double mean_charge = all_charge > 0 ? all_charge / sources : 1;
     crowding.factor.assign(Crowding::steps, 1.0);
+    crowding.charge.assign(Crowding::steps, 1.0);
     for (size_t k = 0; k < Crowding::steps; ++k) {
         const double radius = crowding.largest * std::exp2(-0.5 * static_cast<double>(k));
         const double uniform = 4 * pi / 3 * radius * radius * radius * density;
-        if (met[k] >= least_met)
+        if (met[k] >= least_met) {
             crowding.factor[k] = std::max(1.0, within[k] / targets / uniform);
-        else // too few to tell
-            crowding.factor[k] = k > 0 ? crowding.factor[k - 1] : 1;
+            crowding.charge[k] = std::max(1.0, charge[k] / mean_charge / targets / uniform);
+        } else if (k > 0) { // too few to tell
+            crowding.factor[k] = crowding.factor[k - 1];
+            crowding.charge[k] = crowding.charge[k - 1];
+        }
     }
     return crowding;
 }

@@ -138,10 +138,14 @@ double mesh_work(const EwaldInput& p, double error, EwaldSplit& split) {
 
 } // namespace
 
+double field_of_neighbours(double square_sum, int64_t particles, double volume) {
+    const double count = static_cast<double>(std::max<int64_t>(particles, 1));
+    const double by_distance = std::cbrt(static_cast<double>(particles) / volume); // its square is in range in any unit
+    return std::sqrt(square_sum / count) * by_distance * by_distance;
+}
+
 double typical_field(const EwaldInput& p) {
-    const double mean = p.square_sum / static_cast<double>(std::max<int64_t>(p.particles, 1));
-    const double by_distance = std::cbrt(density(p)); // whose square is in range in any unit of length
-    return std::sqrt(mean) * by_distance * by_distance;
+    return field_of_neighbours(p.square_sum, p.particles, p.lattice.volume());
 }
 
 double Crowding::at(double radius) const {

@@ -21,7 +21,8 @@ namespace graft::periodic {
 struct Crowding {
     static constexpr int steps = 24; // radii largest / 2^(k/2), k = 0 ...
     double largest = 0;              // radius; 0: uniform
-    std::vector<double> factor;      // of each radius, >= 1
+    std::vector<double> factor;      // of each radius, >= 1: particles within it of a particle, over those of a uniform box
+    std::vector<double> charge;      // the same of |charge|
     /// At most that of the next smaller radius; 1 in a uniform box.
     double at(double radius) const;
     bool operator==(const Crowding&) const = default;
@@ -82,5 +83,7 @@ EwaldSplit split_ewald(const EwaldInput& problem);
 /// The typical force of EwaldInput per charge squared: Q / N (N / V)^(2/3), over sqrt(Q / N) it is that on
 /// a charge of 1.
 double typical_field(const EwaldInput& problem);
+/// That of a neighbour, of so many particles in a volume.
+double field_of_neighbours(double square_sum, int64_t particles, double volume);
 
 } // namespace graft::periodic

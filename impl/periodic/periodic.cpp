@@ -47,9 +47,9 @@ bool PeriodicSum::suits_replicas(comm::Communicator& comm, const settings::Setti
     const Crowding crowding = find_crowding(comm, problem, all_particles);
     const double density = static_cast<double>(all_particles) / lattice_.volume(), pi = 3.14159265358979323846;
     double most = 0;
-    for (size_t k = 0; k < crowding.factor.size(); ++k) {
+    for (size_t k = 0; k < crowding.charge.size(); ++k) {
         const double radius = crowding.largest * std::exp2(-0.5 * static_cast<double>(k));
-        most = std::max(most, 4 * pi / 3 * radius * std::cbrt(density) * (crowding.factor[k] - 1));
+        most = std::max(most, 4 * pi / 3 * radius * std::cbrt(density) * (crowding.charge[k] - 1));
     }
     return one_sign_ && most >= least_field;
 }
@@ -193,7 +193,6 @@ void PeriodicSum::prepare_split(comm::Communicator& comm, const settings::Settin
         p.crowding = find_crowding(comm, problem, all_particles);
     comm.together([&] {
         charge_ = totals.charge;
-        density_ = static_cast<double>(all_particles) / lattice_.volume();
         const double softening = plummer ? std::sqrt(totals.softening_square) : 0;
         if (split_problem_ == p && waves_.softening() == softening)
             return;
@@ -284,11 +283,11 @@ settings::Settings PeriodicSum::tree_settings(const settings::Settings& settings
     return s;
 }
 
-double PeriodicSum::typical_field(int64_t count, double edge) const {
-    const double here = static_cast<double>(count) / (edge * edge * edge);
-    return count < 4 || edge == 0 || !(here > density_) // points at one place do not act on each other
-               ? typical_field_
-               : typical_field_ * std::pow(here / density_, 2.0 / 3);
+double PeriodicSum::typical_field(int64_t count, double square_sum, double edge) const {
+    if (count < 4 || edge == 0) // points at one place do not act on each other
+        return typical_field_;
+    const double here = field_of_neighbours(square_sum, count, edge * edge * edge);
+    return here > typical_field_ ? here : typical_field_;
 }
 
 void PeriodicSum::images(const geometry::Box& targets, const geometry::Box& sources,

@@ -116,9 +116,9 @@ class PeriodicSum {
                          : forces::make_frame<T>(box, nearest > 0 ? nearest : split_.cutoff,
                                                   std::max(reach, split_.cutoff));
     }
-    /// Size of the field at which the error MAC measures errors, for `count` targets in a box with this
-    /// longest edge: that of neighbours in the whole box, or closer ones here.
-    double typical_field(int64_t count, double edge) const;
+    /// Size of the field at which the error MAC measures errors, for `count` targets with this sum of squared charges in
+    /// a box with this longest edge: that of neighbours in the whole box, or of closer ones here.
+    double typical_field(int64_t count, double square_sum, double edge) const;
 
     /// What the sum that these settings were prepared for may make a force wrong by, over the typical field.
     double error_of(const settings::Settings& settings) const;
@@ -228,7 +228,7 @@ class PeriodicSum {
     Waves waves_;
     geometry::Box sources_; // of all ranks
     bool one_sign_ = false;
-    double charge_ = 0, typical_field_ = 0, density_ = 0;
+    double charge_ = 0, typical_field_ = 0;
     bool replicas_ = false;
     DistantImages far_;
     Shape shape_;

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <limits>
 
 namespace graft::engine {
 
@@ -87,8 +89,12 @@ RankFrame RanksConductor::agree_on_charges(comm::Communicator& comm, const Job& 
              &job.wish, &facts_);
     });
     RankFrame frame{};
-    const double magnitude = comm.sum(facts_.magnitude);
-    frame.all_particles = comm.sum(facts_.n);
+    double sums[] = {facts_.magnitude, static_cast<double>(facts_.n)};
+    comm.allreduce(sums, std::size(sums), comm::Operation::sum);
+    const double magnitude = sums[0];
+    frame.all_particles = static_cast<int64_t>(sums[1]);
+    const double none = std::numeric_limits<double>::infinity(), least = comm.min(facts_.lightest > 0 ? facts_.lightest : none);
+    frame.lightest = least < none ? least : 0;
     find_centre(comm, facts_, frame.centre);
     comm.together([&] { frame.scale = scale_of_charges(magnitude); });
     return frame;

@@ -64,7 +64,8 @@ void CpuRanks::begin(settings::Precision precision, const RankWish& wish, RankFa
     facts = {};
     facts.n = problem.n;
     facts.targets = problem.target_count();
-    facts.magnitude = engine_.magnitude_;
+    facts.magnitude = engine_.charges_.magnitude;
+    facts.lightest = engine_.charges_.lightest;
     geometry::Box box;
     for (int64_t i = 0; i < problem.n; ++i)
         box.include(problem.x[i], problem.y[i], problem.z[i]);
@@ -88,6 +89,7 @@ void CpuRanks::build(const RankFrame& frame, essential::RankShape& shape) {
     const particles::Problem& problem = engine_.problem_;
     frame_ = frame;
     c.all.particles = engine_.all_particles_ = frame.all_particles;
+    c.all.charges.lightest = frame.lightest;
     engine_.scale_sources(c, frame.scale);
     engine_.gather_targets(c.executor);
     settings_ = c.settings;

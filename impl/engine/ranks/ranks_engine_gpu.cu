@@ -98,7 +98,7 @@ void DeviceRanks::import_particles(RankFacts& facts) {
         repair_.raise_bad_value(s_, c.queue.fetched_status());
     facts = {};
     facts.n = c.job.n, facts.targets = c.job.targets;
-    facts.magnitude = c.job.n > 0 ? c.host_outcome.data()->import.magnitude : 0;
+    facts.magnitude = c.job.n > 0 ? c.host_outcome.data()->import.magnitude : 0; // a light charge stops this rank itself
     for (int k = 0; k < 6; ++k)
         facts.corners[k] = c.job.n > 0 ? known.corners[k] : -std::numeric_limits<double>::infinity();
     for (int a = 0; a < 3 && c.job.n > 0; ++a)

@@ -40,7 +40,7 @@ RankOutcome compute_over_ranks(const Environment& environment, const Request& re
     const settings::Settings& settings = environment.settings;
     Report& report = environment.report;
     const comm::Traffic before = comm.traffic();
-    const Agreement all = agree(comm, settings, request, 0);
+    const Agreement all = agree(comm, settings, request, {});
     RankEngine own{};
     comm.together([&] { own = make(); });
     const RanksConductor::Job job{

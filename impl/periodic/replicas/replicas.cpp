@@ -50,7 +50,6 @@ void PeriodicSum::prepare_replicas(const backend::Executor& executor, comm::Comm
     charge_ = totals.charge;
     typical_field_ =
         periodic::typical_field(problem_of(settings, lattice_, all_particles, totals.square, totals.longest));
-    density_ = static_cast<double>(all_particles) / lattice_.volume();
     shape_.open_axis = shape_.wire_axis = -1;
     split_ = {1, std::numeric_limits<double>::infinity(), 0, {}, true};
     const double diagonal = DistantImages::diagonal(lattice_),

@@ -278,6 +278,24 @@ TEST(LongSoftening, OfOneParticleOrOfAllIsRight) {
                 }
 }
 
+/// A heavy one feels the light ones only: over the cube of the length little is left of them in single precision.
+TEST(LongSoftening, OfLightChargesBesideAHeavyOne) {
+    for (const double light : {1e-10, 1e-20, 1e-30})
+        for (const double length : {1.0, 30.0, 1e3, 1e5, 3e6})
+            for (const settings::Softening kind : {settings::Softening::plummer, settings::Softening::spline})
+                for (const settings::Method method : {settings::Method::tree, settings::Method::direct})
+                    for (const settings::Precision precision : {settings::Precision::fp32, settings::Precision::mixed}) {
+                        Bodies bodies = cube(120);
+                        for (double& charge : bodies.charge)
+                            charge *= light;
+                        bodies.charge[57] = 1;
+                        Wanted wanted;
+                        wanted.settings.softening = kind, wanted.settings.softening_length = length;
+                        wanted.settings.method = method, wanted.settings.precision = precision;
+                        expect_right(bodies, wanted, "light " + std::to_string(light));
+                    }
+}
+
 TEST(LongSoftening, WithAStray) {
     for (const double length : {1e3, 1e13, 1e22, 1e60}) {
         Bodies bodies = cube(700);

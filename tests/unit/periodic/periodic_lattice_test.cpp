@@ -81,12 +81,45 @@ TEST(PeriodicLattice, SecondCallHasTheSameBits) {
     EXPECT_EQ(compute_periodic(cloud, left_to_graft(2.7e-3), forces).ax, one.ax);
 }
 
-TEST(PeriodicLattice, ReplicasThatWereGraftsOwnChoiceAreSummedAgain) { // a sample of such a lattice looks like a clump
-    const Cloud cloud = lattice(64, 1e-2);
+/// `auto` at 1e-3 beside all pairs; how often the box was split, and what was said of forces that cancel.
+void expect_auto_sums(const Cloud& cloud, int64_t splits) {
     Choice forces = forces_alone(500, cloud);
-    const Results expected = all_pairs(cloud, forces);
+    forces.log = core::LogLevel::info;
     const Results r = compute_periodic(cloud, left_to_graft(1e-3, settings::LatticeSum::auto_), forces);
-    EXPECT_LT(relative_error(r, expected), 1.5e-3);
+    const auto said = [&](const char* words) {
+        return std::ranges::count_if(r.warnings, [&](const std::string& text) { return text.find(words) != std::string::npos; });
+    };
+    EXPECT_EQ(said("periodic box: alpha"), splits);
+    EXPECT_EQ(said("are summed again, split"), 1);
+    forces.log = core::LogLevel::warning;
+    EXPECT_LT(relative_error(r, all_pairs(cloud, forces)), 1.5e-3);
+}
+
+/// A tenth as many again, in a small copy of the box.
+void add_clump(Cloud& cloud, double mass) {
+    for (size_t i = 0, n = cloud.x.size(); i < n; i += 10) {
+        cloud.x.push_back(0.3 + 0.002 * cloud.x[i]);
+        cloud.y.push_back(0.4 + 0.002 * cloud.y[i]);
+        cloud.z.push_back(0.4 + 0.002 * cloud.z[i]);
+        cloud.q.push_back(mass);
+        cloud.softening.push_back(0);
+    }
+}
+
+TEST(PeriodicLattice, AutoTakesNoGridForAClump) { // although a sample in equal steps of such a grid looks like one
+    expect_auto_sums(lattice(64, 1e-2), 2);
+}
+
+TEST(PeriodicLattice, ReplicasThatWereGraftsOwnChoiceAreSummedAgain) {
+    Cloud cloud = lattice(64, 1e-2);
+    add_clump(cloud, 0.01);
+    expect_auto_sums(cloud, 1);
+}
+
+TEST(PeriodicLattice, AClumpOfNextToNoMassMakesNoField) { // by which errors would be measured
+    Cloud cloud = lattice(64, 1e-2);
+    add_clump(cloud, 1e-12);
+    expect_auto_sums(cloud, 2);
 }
 
 TEST(PeriodicLattice, AWarningWhereTheyCannotBe) {
