@@ -6,11 +6,13 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-usage: tests/install/fresh.sh {bookworm|trixie} {demo|test|install|build} [OPTION...] [-- ARGUMENT...]
+usage: tests/install/fresh.sh {bookworm|trixie} {demo|test|install|packages|build} [OPTION...] [-- ARGUMENT...]
        tests/install/fresh.sh {bookworm|trixie} run [OPTION...] -- COMMAND [ARGUMENT...]
 
   demo, test, build   ./bootstrap of that name, with the ARGUMENTs
   install             ./bootstrap build, then what docs/user/install.md says: cmake --install, graft selftest, and the examples built and run
+  packages            ./bootstrap packages, then a second bare root where apt installs what came, and a host in C, Python and the graft command
+                      use it
   run                 COMMAND in the clone's folder: to look at what failed in a root that was kept
 
   --root FOLDER     keep the root in FOLDER, and go on in it where it exists (default: a temporary one, removed at the end)
@@ -32,7 +34,7 @@ parse() {
     *) usage >&2; exit 2 ;;
     esac
     case "${2:-}" in
-    demo | test | install | build | run) what=$2 ;;
+    demo | test | install | packages | build | run) what=$2 ;;
     *) usage >&2; exit 2 ;;
     esac
     shift 2
@@ -107,12 +109,35 @@ inside() {
 clean() {
     [ -z "$child" ] || kill -KILL "$child" 2>/dev/null || true
     wait
-    [ -z "$temporary" ] || rm -rf --one-file-system "$temporary"
+    # shellcheck disable=SC2086 # one folder or two, of mktemp
+    [ -z "$temporary" ] || rm -rf --one-file-system $temporary
 }
 
 # The lines of docs/user/install.md for building the examples, each followed by a run of what it made.
 examples_of_install() {
     sed -n '/^P=/,/^```/{/```/d;p}' docs/user/install.md | sed '/LINK$/s/$/ \&\& .\/a.out decks\/minimal.yaml/'
+}
+
+# In a root that has nothing but them and what they depend on.
+use_packages() {
+    local built=$root/graft
+    root=$(mktemp -d "${TMPDIR:-/var/tmp}/graft-$suite.XXXXXX")
+    temporary="$temporary $root"
+    chmod 755 "$root"
+    make_root
+    connect
+    mkdir "$root/graft"
+    cp "$built"/build/packages/*.deb "$built/examples/01_minimal.c" "$built/examples/decks/minimal.yaml" "$root/graft"
+    inside apt-get update -q
+    inside bash -exc "export DEBIAN_FRONTEND=noninteractive
+apt-get install -y -q --no-install-recommends ./libgraft1_*.deb ./graft_*.deb ./python3-graft_*.deb
+graft selftest --require cpu
+ls /usr/share/man/man1/graft.1.gz /usr/share/bash-completion/completions/graft
+python3 -c 'import graft; print(graft.Context({\"constant\": 1}).compute([[0, 0, 0], [2, 0, 0]], 1.0).acceleration)'
+apt-get install -y -q --no-install-recommends ./*.deb gcc libc6-dev pkg-config mpich
+cc 01_minimal.c \$(pkg-config --cflags --libs graft) -lm
+./a.out minimal.yaml
+graft selftest --require cpu,mpi"
 }
 
 run_what() {
@@ -124,6 +149,9 @@ run_what() {
 ~/graft/bin/graft selftest
 cd examples
 $(cd "$repository" && examples_of_install)" ;;
+    packages)
+        inside ./bootstrap packages "${arguments[@]}"
+        use_packages ;;
     *) inside ./bootstrap "$what" "${arguments[@]}" ;;
     esac
 }

@@ -6,6 +6,7 @@ usage: install_test.py CMAKE BUILD_FOLDER WORK_FOLDER install
        install_test.py CMAKE BUILD_FOLDER WORK_FOLDER consume PROJECT_FOLDER [-DCMAKE_..._COMPILER=...]
        install_test.py CMAKE BUILD_FOLDER WORK_FOLDER pkgconfig SOURCE.c C_COMPILER
        install_test.py CMAKE BUILD_FOLDER WORK_FOLDER command     (the installed graft command)
+       install_test.py CMAKE BUILD_FOLDER WORK_FOLDER packages    (Debian packages: together, what is installed)
 
 No GRAFT_LIBRARY and no LD_LIBRARY_PATH: an installed tree must work by itself.
 """
@@ -96,6 +97,39 @@ def command(prefix):
     run(os.path.join(prefix, "bin", "graft"), "selftest", "--require", "cpu")
 
 
+def files_below(folder):
+    return {os.path.relpath(os.path.join(root, name), folder) for root, _, names in os.walk(folder) for name in names}
+
+
+def packages(cmake, build, prefix, work):
+    """Each file of cmake --install is in one package, the licence as Debian wants it; each package names what it needs."""
+    folder = os.path.join(work, "packages")
+    shutil.rmtree(folder, ignore_errors=True)
+    run(os.path.join(os.path.dirname(cmake), "cpack"), "-G", "DEB", "--config", os.path.join(build, "CPackConfig.cmake"), "-B", folder,
+        stdout=subprocess.DEVNULL)
+    seen, depends = {}, {}
+    for name in sorted(name for name in os.listdir(folder) if name.endswith(".deb")):
+        content = os.path.join(folder, name[:-4])
+        run("dpkg-deb", "--extract", os.path.join(folder, name), content)
+        package = name.split("_")[0]
+        depends[package] = run("dpkg-deb", "--field", os.path.join(folder, name), "Depends", capture_output=True, text=True).stdout
+        for path in files_below(os.path.join(content, "usr")):
+            seen.setdefault(path, []).append(package)
+    own = {f"share/doc/{package}/{name}" for package in depends for name in ("copyright", "changelog.Debian.gz")}
+    own |= {f"share/lintian/overrides/{package}" for package in depends}
+    expected = files_below(prefix) - {"share/graft/LICENSE"} | own | {"lib/python3/dist-packages/graft.pth"}
+    twice = [f"{path} in {' and '.join(where)}" for path, where in seen.items() if len(where) > 1]
+    wrong = sorted(expected ^ set(seen)) + twice
+    wrong += [f"{package} depends on {depends[package].strip() or 'nothing'}" for package in depends
+              if ("libc6" if package == "libgraft1" else "libgraft1 (") not in depends[package]]
+    for package, path in (("libgraft1", "libgraft.so.1"), ("graft", "bin/graft"), ("graft", "man1/graft.1.gz"),
+                          ("python3-graft", "graft/__init__.py"), ("libgraft-dev", "libgraft_api.a"), ("libgraft-dev", "graft.h")):
+        if not any(where == [package] and name.endswith(path) for name, where in seen.items()):
+            wrong.append(f"{path} not in {package}")
+    if wrong:
+        raise SystemExit("packages: " + "; ".join(wrong))
+
+
 def main(cmake, build, work, what, *more):
     prefix = os.path.join(work, "prefix")
     if what == "install":
@@ -104,6 +138,8 @@ def main(cmake, build, work, what, *more):
         consume(cmake, prefix, work, *more)
     elif what == "pkgconfig":
         pkgconfig(prefix, work, *more)
+    elif what == "packages":
+        packages(cmake, build, prefix, work)
     else:
         command(prefix)
     return 0
