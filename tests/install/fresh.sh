@@ -133,7 +133,7 @@ use_packages() {
 apt-get install -y -q --no-install-recommends ./libgraft1_*.deb ./graft_*.deb ./python3-graft_*.deb
 graft selftest --require cpu
 ls /usr/share/man/man1/graft.1.gz /usr/share/bash-completion/completions/graft
-python3 -c 'import graft; print(graft.Context({\"constant\": 1}).compute([[0, 0, 0], [2, 0, 0]], 1.0).acceleration)'
+python3 -c 'import graft, numpy; print(graft.Context(dict(constant=1)).compute(numpy.array([[0, 0, 0], [2.0, 0, 0]]), 1.0).acceleration)'
 apt-get install -y -q --no-install-recommends ./*.deb gcc libc6-dev pkg-config mpich
 cc 01_minimal.c \$(pkg-config --cflags --libs graft) -lm
 ./a.out minimal.yaml
