@@ -55,6 +55,12 @@ mirror_of_this_machine() {
     echo "${found:-http://deb.debian.org/debian}"
 }
 
+take_temporary_root() {
+    root=$(mktemp -d "${TMPDIR:-/var/tmp}/graft-$suite.XXXXXX")
+    temporary+=("$root")
+    chmod 755 "$root"
+}
+
 make_root() {
     [ -e "$root/etc/debian_version" ] && return
     mmdebstrap --variant=minbase --format=directory --dpkgopt=force-unsafe-io "$suite" "$root" "${mirror:-$(mirror_of_this_machine)}"
@@ -109,8 +115,7 @@ inside() {
 clean() {
     [ -z "$child" ] || kill -KILL "$child" 2>/dev/null || true
     wait
-    # shellcheck disable=SC2086 # one folder or two, of mktemp
-    [ -z "$temporary" ] || rm -rf --one-file-system $temporary
+    [ ${#temporary[@]} -eq 0 ] || rm -rf --one-file-system "${temporary[@]}"
 }
 
 # The lines of docs/user/install.md for building the examples, each followed by a run of what it made.
@@ -121,13 +126,11 @@ examples_of_install() {
 # In a root that has nothing but them and what they depend on.
 use_packages() {
     local built=$root/graft
-    root=$(mktemp -d "${TMPDIR:-/var/tmp}/graft-$suite.XXXXXX")
-    temporary="$temporary $root"
-    chmod 755 "$root"
+    take_temporary_root
     make_root
     connect
     mkdir "$root/graft"
-    cp "$built"/build/packages/*.deb "$built/examples/01_minimal.c" "$built/examples/decks/minimal.yaml" "$root/graft"
+    cp "$built"/build/packages/*.deb "$built/examples/01_minimal.c" "$root/graft"
     inside apt-get update -q
     inside bash -exc "export DEBIAN_FRONTEND=noninteractive
 apt-get install -y -q --no-install-recommends ./libgraft1_*.deb ./graft_*.deb ./python3-graft_*.deb
@@ -136,7 +139,7 @@ ls /usr/share/man/man1/graft.1.gz /usr/share/bash-completion/completions/graft
 python3 -c 'import graft, numpy; print(graft.Context(dict(constant=1)).compute(numpy.array([[0, 0, 0], [2.0, 0, 0]]), 1.0).acceleration)'
 apt-get install -y -q --no-install-recommends ./*.deb gcc libc6-dev pkg-config mpich
 cc 01_minimal.c \$(pkg-config --cflags --libs graft) -lm
-./a.out minimal.yaml
+./a.out
 graft selftest --require cpu,mpi"
 }
 
@@ -156,7 +159,7 @@ $(cd "$repository" && examples_of_install)" ;;
     esac
 }
 
-child="" temporary=""
+child="" temporary=()
 parse "$@"
 [ "$(id -u)" -eq 0 ] || stop "this needs root: it makes a root file system and mounts in it"
 command -v mmdebstrap >/dev/null || stop "mmdebstrap is missing: apt-get install mmdebstrap"
@@ -165,9 +168,7 @@ trap clean EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 if [ -z "$root" ]; then
-    temporary=$(mktemp -d "${TMPDIR:-/var/tmp}/graft-$suite.XXXXXX")
-    chmod 755 "$temporary"
-    root=$temporary
+    take_temporary_root
 fi
 make_root
 root=$(realpath "$root")

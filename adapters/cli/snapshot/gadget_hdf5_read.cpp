@@ -213,7 +213,7 @@ void name_attributes(hid_t object, const std::string& where, Snapshot& s) {
 void name_left_out(hid_t file, Snapshot& s) {
     name_attributes(file, "", s);
     for (const std::string& name : names_in(file)) {
-        if (is_type(name) || name == "Graft") { // which has no data sets of ours
+        if (is_type(name) || name == "Graft") { // of whose data sets none is read
             const Handle group(H5Gopen2(file, name.c_str(), H5P_DEFAULT), H5Gclose);
             name_attributes(group, name, s);
             for (const std::string& field : names_in(group)) {
