@@ -174,8 +174,9 @@ bool TreeForce::State::has_last(const Job& job) const {
 
 /// f_g of the error MAC: a node's error S / d^(p+3) may be accuracy * (size of the group's acceleration).
 void TreeForce::State::scale_groups(const Job& job, bool use_last) {
+    const lists::OwnParticles own{targets.tree_place(), forest.own_end, forest.alias};
     const lists::EstimateInput input{forest.tree, forest.moments, forest.criterion.root, targets.groups(),
-                                     {job.settings, job.problem.per_particle_softening}};
+                                     {job.settings, job.problem.per_particle_softening}, job.problem.points ? nullptr : &own};
     if (!use_last && job.problem.periodic != nullptr) {
         const periodic::PeriodicSum& periodic = *job.problem.periodic;
         const core::Buffer<lists::Group>& groups = targets.groups();

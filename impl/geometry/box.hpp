@@ -35,6 +35,9 @@ struct Box {
                        -std::numeric_limits<double>::infinity()};
 
     GRAFT_HD bool empty() const { return !(lower[0] <= upper[0]); }
+    GRAFT_HD bool holds(double x, double y, double z) const {
+        return lower[0] <= x && x <= upper[0] && lower[1] <= y && y <= upper[1] && lower[2] <= z && z <= upper[2];
+    }
     GRAFT_HD void include(double x, double y, double z) {
         lower[0] = smaller(lower[0], x);
         upper[0] = larger(upper[0], x);

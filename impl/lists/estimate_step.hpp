@@ -73,6 +73,12 @@ GRAFT_HD inline bool coarse_opens(double edge, double r2) {
     return edge * edge > r2;
 }
 
+/// Whether a target is heavier than all others of its group together, `total` with it. The field there is its own then,
+/// which it does not feel: the estimate is made without it, too, and the smaller one counts.
+GRAFT_HD inline bool dominates(double heaviest, double total) {
+    return 2 * heaviest > total;
+}
+
 /// Adds a node of this magnitude and edge at (x, y, z), squared distance r2, `softened` by the forces' softening, from
 /// a group of size `extent`.
 GRAFT_HD inline void coarse_add(double magnitude, double edge, double extent, double x, double y, double z,

@@ -2,62 +2,133 @@
 // Coarse walk, one group at a time.
 #include "lists/field_estimate.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 namespace graft::lists {
 
 namespace {
 
 constexpr int stack_size = 2048; // levels times seven siblings, for any depth of a tree in double coordinates
 
+/// Where the field is asked for.
+struct Probe {
+    geometry::Vec3 at;
+    double extent, softening;
+    bool of_particle; // of one that does not feel itself
+
+    double square(double x, double y, double z) const {
+        return (x - at.x) * (x - at.x) + (y - at.y) * (y - at.y) + (z - at.z) * (z - at.z);
+    }
+};
+
 struct Walker {
-    const tree::Tree& tree;
-    const moments::Moments& moments;
-    int32_t root;
-    EstimateSoftening softening;
+    const EstimateInput& input;
+    const tree::Tree& tree = input.tree;
 
     /// Opens every node closer than its size; leaves and what the stack cannot hold count as they are.
-    void add(const double (&at)[3], double extent, double length, EstimateSum& sum) const {
+    void add(const Probe& probe, EstimateSum& sum) const {
+        const moments::Moments& moments = input.moments;
         int32_t stack[stack_size];
         int top = 0;
-        stack[top++] = root;
+        stack[top++] = input.root;
         while (top > 0) {
             const int32_t node = stack[--top];
             const double edge = tree.boxes[node].longest_edge();
-            const double x = moments.cx[node] - at[0], y = moments.cy[node] - at[1],
-                         z = moments.cz[node] - at[2];
-            const double r2 = x * x + y * y + z * z;
+            const double x = moments.cx[node], y = moments.cy[node], z = moments.cz[node];
+            const double r2 = probe.square(x, y, z);
             const tree::Node& n = tree.nodes[node];
-            if (n.child_count > 0 && coarse_opens(edge, r2) && top + n.child_count <= stack_size) {
+            const bool around = probe.of_particle && tree.boxes[node].holds(probe.at.x, probe.at.y, probe.at.z);
+            if (n.child_count > 0 && (around || coarse_opens(edge, r2)) && top + n.child_count <= stack_size) {
                 for (int32_t k = 0; k < n.child_count; ++k)
                     stack[top++] = n.first_child + k;
                 continue;
             }
-            coarse_add(moments.magnitude[node], edge, extent, x, y, z, r2,
-                       softening.square(r2, estimated_softening(softening, moments, node), length), sum);
+            const int32_t leaf = around && n.child_count == 0 ? own_node(node) : -1;
+            if (leaf >= 0)
+                add_leaf(tree.nodes[leaf], edge, probe, sum);
+            else
+                add_one(moments.magnitude[node], edge, {x, y, z}, r2, estimated_softening(input.softening, moments, node),
+                        probe, sum);
         }
     }
+
+    /// The target of a group that dominates() it: its place in the tree; else -1.
+    int64_t dominating(const Group& group) const {
+        double heaviest = -1, total = 0;
+        int64_t found = -1;
+        for (int64_t k = group.first; input.own != nullptr && k < group.first + group.count; ++k) {
+            const int64_t place = input.own->place != nullptr ? input.own->place[k] : k;
+            const double charge = std::abs(tree.charge[place]);
+            total += charge;
+            if (charge > heaviest) {
+                heaviest = charge;
+                found = place;
+            }
+        }
+        return dominates(heaviest, total) ? found : -1;
+    }
+
+  private:
+    /// The node whose particles a node has: of this rank's tree, itself; -1: those of another rank.
+    int32_t own_node(int32_t node) const {
+        const OwnParticles& own = *input.own;
+        if (node < own.nodes)
+            return node;
+        return node - own.nodes < own.copies.size() ? own.copies[node - own.nodes] : -1;
+    }
+
+    /// One by one; what is at the place itself makes no field there.
+    void add_leaf(const tree::Node& leaf, double edge, const Probe& probe, EstimateSum& sum) const {
+        for (int64_t i = leaf.first; i < leaf.first + leaf.count; ++i)
+            add_one(std::abs(tree.charge[i]), edge, {tree.x[i], tree.y[i], tree.z[i]},
+                    probe.square(tree.x[i], tree.y[i], tree.z[i]), tree.softening.empty() ? 0 : tree.softening[i], probe, sum);
+    }
+
+    void add_one(double magnitude, double edge, const geometry::Vec3& from, double r2, double length, const Probe& probe,
+                 EstimateSum& sum) const {
+        coarse_add(magnitude, edge, probe.extent, from.x - probe.at.x, from.y - probe.at.y, from.z - probe.at.z, r2,
+                   input.softening.square(r2, length, probe.softening), sum);
+    }
 };
+
+double size_at(const EstimateInput& input, const Walker& walker, Probe probe) {
+    EstimateSum sum;
+    if (input.images == nullptr) {
+        walker.add(probe, sum);
+        return coarse_size(sum);
+    }
+    const geometry::Vec3 rest = input.beyond(probe.at), here = probe.at;
+    for (const geometry::Vec3& image : *input.images) {
+        probe.at = {here.x + image.x, here.y + image.y, here.z + image.z};
+        walker.add(probe, sum);
+    }
+    return std::hypot(sum.x + rest.x, sum.y + rest.y, sum.z + rest.z);
+}
 
 } // namespace
 
 void estimate_accelerations(const backend::Executor& executor, const EstimateInput& input, core::Buffer<double>& size) {
-    const Walker walker{input.tree, input.moments, input.root, input.softening};
+    const Walker walker{input};
+    const tree::Tree& tree = input.tree;
     size.resize(input.groups.size());
     executor.for_each(
         size.size(),
         [&](int64_t g) {
-            const Target& target = input.groups[g].target;
-            const geometry::Vec3 at{target.box.centre(0), target.box.centre(1), target.box.centre(2)};
-            EstimateSum sum;
-            if (input.images == nullptr) {
-                walker.add({at.x, at.y, at.z}, target.box.longest_edge(), target.softening, sum);
-                size[g] = coarse_size(sum);
-                return;
+            const Group& group = input.groups[g];
+            const geometry::Box& box = group.target.box;
+            const int64_t heavy = walker.dominating(group);
+            size[g] = std::numeric_limits<double>::infinity();
+            if (heavy < 0 || group.count > 1) {
+                const geometry::Vec3 centre{box.centre(0), box.centre(1), box.centre(2)};
+                size[g] = size_at(input, walker, {centre, box.longest_edge(), group.target.softening, false});
             }
-            for (const geometry::Vec3& image : *input.images)
-                walker.add({at.x + image.x, at.y + image.y, at.z + image.z}, target.box.longest_edge(),
-                           target.softening, sum);
-            const geometry::Vec3 rest = input.beyond(at);
-            size[g] = std::hypot(sum.x + rest.x, sum.y + rest.y, sum.z + rest.z);
+            if (heavy >= 0) {
+                const geometry::Vec3 at{tree.x[heavy], tree.y[heavy], tree.z[heavy]};
+                const double length = tree.softening.empty() ? 0 : tree.softening[heavy];
+                size[g] = std::min(size[g], size_at(input, walker, {at, 0, length, true}));
+            }
         },
         64);
 }

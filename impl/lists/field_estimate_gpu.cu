@@ -16,6 +16,7 @@ namespace {
 
 constexpr int threads = 256;
 constexpr int walk_threads = 128;
+constexpr int walk_blocks = 9; // that a multiprocessor has registers for
 constexpr int stack_size = 512; // opened nodes a warp; those that do not fit count as they are
 constexpr int most_children = 8;
 constexpr int64_t enough_groups = 8192; // for four a warp
@@ -81,10 +82,53 @@ __device__ double sum_of_lanes(double value) {
     return value;
 }
 
-/// Adds what lane l finds for its group, l % groups, at `at`; `wanted`: a bit a group that there is.
+/// Particles of the tree, which targets are; charge is null of points, which are none.
+struct OwnParticles {
+    const tree::Node* nodes;
+    const geometry::Box* boxes;
+    const double *x, *y, *z, *charge, *softening;
+    const int32_t* place; // target -> place in tree order, or null: the same
+};
+
+/// The target of a group that dominates() it: its place in the tree; else -1. Lane l looks for group l % groups.
 template <int groups>
-__device__ void walk(const EstimateNode* nodes, const TargetCentre& at, unsigned wanted,
-                     const EstimateSoftening& softening, Opened* stack, EstimateSum& sum) {
+__device__ int64_t dominating(const OwnParticles& own, const Group& group) {
+    double heaviest = -1, total = 0;
+    int64_t found = -1;
+    for (int64_t k = threadIdx.x % 32 / groups; k < group.count; k += 32 / groups) {
+        const int64_t place = own.place != nullptr ? own.place[group.first + k] : group.first + k;
+        const double charge = fabs(own.charge[place]);
+        total += charge;
+        if (charge > heaviest)
+            heaviest = charge, found = place;
+    }
+    total = sum_of_lanes<groups>(total);
+    for (int step = 16; step >= groups; step /= 2) {
+        const double other = __shfl_xor_sync(all_lanes, heaviest, step);
+        const int64_t there = __shfl_xor_sync(all_lanes, found, step);
+        if (other > heaviest || (other == heaviest && there < found))
+            heaviest = other, found = there;
+    }
+    return dominates(heaviest, total) ? found : -1;
+}
+
+/// The particles of a leaf one by one; what is at the place itself makes no field there.
+__device__ void add_leaf(const OwnParticles& own, int32_t leaf, double edge, const TargetCentre& at,
+                         const EstimateSoftening& softening, EstimateSum& sum) {
+    const int64_t first = own.nodes[leaf].first, count = own.nodes[leaf].count;
+    for (int64_t i = first; i < first + count; ++i) {
+        const double x = own.x[i] - at.x, y = own.y[i] - at.y, z = own.z[i] - at.z, r2 = x * x + y * y + z * z;
+        coarse_add(fabs(own.charge[i]), edge, at.extent, x, y, z, r2,
+                   softening.square(r2, own.softening != nullptr ? own.softening[i] : 0, at.softening), sum);
+    }
+}
+
+/// Adds what lane l finds for its group, l % groups, at `at`; `wanted`: a bit a group that there is. `own`: `at` is a
+/// particle of this tree, which does not feel itself.
+template <int groups>
+__device__ __forceinline__ void walk(const EstimateNode* nodes, const OwnParticles* own, const TargetCentre& at,
+                                     unsigned wanted, const EstimateSoftening& softening, Opened* stack,
+                                     EstimateSum& sum) {
     constexpr int at_once = 32 / groups / most_children;
     const int lane = static_cast<int>(threadIdx.x % 32), group = lane % groups, slot = lane / groups;
     int top = 1;
@@ -101,7 +145,8 @@ __device__ void walk(const EstimateNode* nodes, const TargetCentre& at, unsigned
         const EstimateNode node = mine ? nodes[from.first + child] : EstimateNode{};
         const double x = node.x - at.x, y = node.y - at.y, z = node.z - at.z;
         const double r2 = x * x + y * y + z * z;
-        const bool opens = mine && node.child_count > 0 && coarse_opens(node.edge, r2);
+        const bool around = own != nullptr && mine && own->boxes[from.first + child].holds(at.x, at.y, at.z);
+        const bool opens = mine && node.child_count > 0 && (around || coarse_opens(node.edge, r2));
         const unsigned all = __ballot_sync(all_lanes, opens) >> (slot * groups),
                        opened = all & ((1u << groups) - 1);
         // One of the node's lanes has the node's record, the first of those that opened it.
@@ -116,7 +161,9 @@ __device__ void walk(const EstimateNode* nodes, const TargetCentre& at, unsigned
         if (writes && fits)
             stack[record] = {node.first_child, static_cast<int16_t>(node.child_count),
                              static_cast<uint16_t>(opened)};
-        if (mine && !(opens && fits))
+        if (around && node.child_count == 0)
+            add_leaf(*own, from.first + child, node.edge, at, softening, sum);
+        else if (mine && !(opens && fits))
             coarse_add(node.magnitude, node.edge, at.extent, x, y, z, r2,
                        softening.square(r2, node.softening, at.softening), sum);
         top = min(top + __popc(records), stack_size);
@@ -125,8 +172,29 @@ __device__ void walk(const EstimateNode* nodes, const TargetCentre& at, unsigned
 }
 
 template <int groups>
-__global__ void __launch_bounds__(walk_threads)
-    factor_kernel(const EstimateNode* nodes, const EstimateNode* others, Group* group,
+__device__ double size_of_lanes(const EstimateSum& sum) {
+    return coarse_size({sum_of_lanes<groups>(sum.x), sum_of_lanes<groups>(sum.y), sum_of_lanes<groups>(sum.z),
+                        sum_of_lanes<groups>(sum.total)});
+}
+
+/// The size of the acceleration that lane l's group's particle at this place has from all others. Rare: a function of
+/// its own, so that the walks of all groups keep their registers.
+template <int groups>
+__device__ __noinline__ double size_without(const EstimateNode* nodes, const EstimateNode* others,
+                                            const OwnParticles& own, int64_t place, unsigned wanted,
+                                            const EstimateSoftening& softening, Opened* stack) {
+    const TargetCentre at{own.x[place], own.y[place], own.z[place], 0,
+                          own.softening != nullptr ? own.softening[place] : 0};
+    EstimateSum sum;
+    walk<groups>(nodes, &own, at, wanted, softening, stack, sum);
+    if (others != nullptr)
+        walk<groups>(others, nullptr, at, wanted, softening, stack, sum);
+    return size_of_lanes<groups>(sum);
+}
+
+template <int groups>
+__global__ void __launch_bounds__(walk_threads, walk_blocks)
+    factor_kernel(const EstimateNode* nodes, const EstimateNode* others, const OwnParticles own, Group* group,
                   const int32_t* group_count, int order, double accuracy, EstimateSoftening softening,
                   const backend::DeviceStatus* status) {
     __shared__ Opened stacks[walk_threads / 32][stack_size];
@@ -136,16 +204,26 @@ __global__ void __launch_bounds__(walk_threads)
         return;
     const int64_t there = min(int64_t{groups}, *group_count - first),
                   g = first + min(int64_t{lane % groups}, there - 1);
-    const TargetCentre at = centre_of(group[g].target);
-    const unsigned wanted = (1u << there) - 1;
-    EstimateSum sum;
-    for (const EstimateNode* tree : {nodes, others})
-        if (tree != nullptr)
-            walk<groups>(tree, at, wanted, softening, stacks[warp], sum);
-    sum = {sum_of_lanes<groups>(sum.x), sum_of_lanes<groups>(sum.y), sum_of_lanes<groups>(sum.z),
-           sum_of_lanes<groups>(sum.total)};
+    const unsigned all = (1u << there) - 1;
+    const int64_t heavy = own.charge != nullptr ? dominating<groups>(own, group[g]) : -1;
+    const bool alone = heavy >= 0 && group[g].count == 1;
+    double size = 1e300;
+    if (const unsigned wanted = all & ~__ballot_sync(all_lanes, alone); wanted != 0) {
+        const TargetCentre at = centre_of(group[g].target);
+        EstimateSum sum;
+        for (const EstimateNode* tree : {nodes, others})
+            if (tree != nullptr)
+                walk<groups>(tree, nullptr, at, wanted, softening, stacks[warp], sum);
+        const double found = size_of_lanes<groups>(sum);
+        size = alone ? size : found;
+    }
+    if (const unsigned wanted = all & __ballot_sync(all_lanes, heavy >= 0); wanted != 0) {
+        const double without =
+            size_without<groups>(nodes, others, own, heavy >= 0 ? heavy : 0, wanted, softening, stacks[warp]);
+        size = heavy >= 0 ? fmin(size, without) : size;
+    }
     if (lane < there)
-        group[g].target.factor = error_factor(order, accuracy, coarse_size(sum));
+        group[g].target.factor = error_factor(order, accuracy, size);
 }
 
 __global__ void last_factor_kernel(const double* last, const int32_t* origin, Group* groups,
@@ -190,14 +268,24 @@ void DeviceEstimate::prepare(backend::Queue& queue, const settings::Settings& se
 }
 
 void DeviceEstimate::scale_groups(backend::Queue& queue, const settings::Settings& settings,
-                                  bool per_particle_softening, DeviceTargets& targets, bool own,
-                                  const EstimateNode* others) {
+                                  bool per_particle_softening, DeviceTargets& targets, const tree::DeviceTree* tree,
+                                  bool of_points, const EstimateNode* others) {
     const int64_t groups = targets.groups.size();
     const bool many =
         targets.n / std::max(targets.group_size, 1) >= enough_groups; // not by what there is room for
+    OwnParticles own{};
+    if (tree != nullptr && !of_points)
+        own = {tree->nodes.data(),
+               tree->boxes.data(),
+               tree->x.data(),
+               tree->y.data(),
+               tree->z.data(),
+               tree->charge.data(),
+               per_particle_softening ? tree->softening.data() : nullptr,
+               targets.own_place.empty() ? nullptr : targets.own_place.data()};
     const auto kernel = many ? factor_kernel<4> : factor_kernel<1>;
     kernel<<<backend::blocks_for(groups, walk_threads / 32 * (many ? 4 : 1)), walk_threads, 0,
-             queue.stream()>>>(own ? nodes_.data() : nullptr, others, targets.groups.data(),
+             queue.stream()>>>(tree != nullptr ? nodes_.data() : nullptr, others, own, targets.groups.data(),
                                targets.group_count.data(), settings.order, settings.accuracy,
                                EstimateSoftening(settings, per_particle_softening), queue.status());
     GRAFT_CUDA_LAUNCHED("estimate of accelerations");

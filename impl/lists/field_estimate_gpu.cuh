@@ -26,9 +26,11 @@ class DeviceEstimate {
 
     /// Enqueued: factors of all groups from a coarse walk, a warp a group; about 200 nodes each. The sums are
     /// those of estimate_accelerations in another order, the same every run.
-    /// own: the tree's nodes are among the masses; others: nodes of other ranks, the first one their root.
+    /// tree: that prepare() saw, or null where it has no particles; of_points: targets are none of them.
+    /// others: nodes of other ranks, the first one their root.
     void scale_groups(backend::Queue& queue, const settings::Settings& settings, bool per_particle_softening,
-                      DeviceTargets& targets, bool own = true, const EstimateNode* others = nullptr);
+                      DeviceTargets& targets, const tree::DeviceTree* tree, bool of_points,
+                      const EstimateNode* others = nullptr);
 
   private:
     backend::DeviceBuffer<EstimateNode> nodes_;

@@ -65,4 +65,13 @@ inline Cloud make_clumps(int64_t n, double softening, unsigned seed = 4) {
     return cloud;
 }
 
+/// The first particle where fields do not cancel, as heavy as so many times all others.
+inline Cloud with_heavy_body(Cloud cloud, double mass) {
+    double others = 0;
+    for (size_t i = 1; i < cloud.q.size(); ++i)
+        others += std::abs(cloud.q[i]);
+    cloud.x[0] = 0.6, cloud.y[0] = 0.9, cloud.z[0] = -0.2, cloud.q[0] = mass * others;
+    return cloud;
+}
+
 } // namespace graft::test

@@ -24,7 +24,7 @@ void ListStep::scale_targets(Computation& c, const TreeStep& from, const LastFie
     if (settings.mac_history && !c.job.with_points && last.n == c.job.n)
         lists::scale_groups_by_last(c.queue, settings, last.values.data(), targets);
     else
-        estimate.scale_groups(c.queue, settings, c.job.per_particle, targets);
+        estimate.scale_groups(c.queue, settings, c.job.per_particle, targets, &from.tree, c.job.with_points);
 }
 
 void ListStep::build(Computation& c, const tree::DeviceTree& tree, const lists::DeviceCriterion& of,

@@ -325,7 +325,8 @@ void DeviceRanks::scale_targets(bool use_last) {
     if (use_last)
         lists::scale_groups_by_last(c.queue, c.job.settings, s_.sums.last.values.data(), s_.targets.targets);
     else
-        s_.lists.estimate.scale_groups(c.queue, c.job.settings, c.job.per_particle, s_.targets.targets, c.job.n > 0,
+        s_.lists.estimate.scale_groups(c.queue, c.job.settings, c.job.per_particle, s_.targets.targets,
+                                       c.job.n > 0 ? &s_.tree.tree : nullptr, c.job.with_points,
                                        forest_.coarse_nodes > 0 ? forest_.coarse.data() : nullptr);
 }
 

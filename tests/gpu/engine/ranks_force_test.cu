@@ -243,6 +243,33 @@ TEST_F(GpuRanks, SplinesHeapsHistoryAndRepeats) {
 }
 
 /// auto: a GPU of its own for each rank, and enough particles; the CPU else. The answer is one of all ranks.
+/// Where one target is heavier than all others of its group, the field there is its own, which it does not feel.
+TEST_F(GpuRanks, AHeavyBodyFeelsTheOthers) {
+    const int64_t n = test_size(20000, 2000);
+    graft::test::Cases cases(7);
+    for (const double mass : {0.1, 1e6})
+        for (const unsigned seed : {1u, 2u, 3u})
+            for (const int64_t every : {int64_t{1}, int64_t{2}, n})
+                for (const int ranks : {1, 3})
+                    for (const auto type : {graft::tree::TreeType::octree, graft::tree::TreeType::orb})
+                        for (const int group : {2, 64}) { // 2: so many groups that a warp has four
+                            if ((ranks > 1 && type == graft::tree::TreeType::orb) || cases.skip())
+                                continue; // CPUs alone build ORB trees over ranks
+                            const Cloud cloud = graft::test::with_heavy_body(make_cloud(n, seed), mass);
+                            Choice choice;
+                            choice.potential = choice.virial = false;
+                            for (int64_t i = 0; i < n && every > 1; ++i)
+                                choice.active.push_back(static_cast<char>(i % every == 0));
+                            Settings s = on_gpu();
+                            s.tree_type = type, s.group = group, s.precision = Precision::fp64;
+                            const Results got = compute_over(ranks, cloud, bisection(cloud, ranks), s, choice);
+                            choice.active.assign(cloud.x.size(), 0), choice.active[0] = 1;
+                            EXPECT_LT(errors(got, exact(cloud, s, choice))[0], 4 * s.accuracy)
+                                << mass << " seed " << seed << " every " << every << " ranks " << ranks << " tree "
+                                << int(type) << " group " << group;
+                        }
+}
+
 TEST_F(GpuRanks, AutoTakesAGpuForEachRank) {
     int32_t devices = 0;
     backend::DeviceError error;

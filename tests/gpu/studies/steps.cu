@@ -166,7 +166,7 @@ class Steps {
         lists::fill_criterion(queue_, tree_, moments_, essential::criterion_options(what_.settings),
                               error ? estimate_.reach() : nullptr, criterion_);
         if (error)
-            estimate_.scale_groups(queue_, what_.settings, false, targets_);
+            estimate_.scale_groups(queue_, what_.settings, false, targets_, &tree_, false);
     }
     void walk_once(lists::DeviceWalk kind) {
         walker_.build(queue_, tree_, criterion_, targets_, kind, 0, 1, lists_);

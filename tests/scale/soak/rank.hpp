@@ -103,19 +103,6 @@ class Rank {
     /// Whether what was to go wrong here has.
     bool faulty() const { return allocator_.fired() || (comm_ && comm_->fired()) || leaves_; }
 
-    /// What a field's tolerance is where a body is very much heavier than others: the error that a group may have is told from
-    /// the field there, and the heavy body does not feel its own (docs/lab/soak.md, limit 4); nor do those at its place.
-    double tolerance_at(const Points& targets, size_t i) const {
-        const double t = tolerance_of(case_, single_);
-        if (!has_heavy() || at_points_)
-            return t;
-        const size_t heavy = scene_.charge.size() / 2;
-        const bool there = std::all_of(std::begin(targets.axis), std::end(targets.axis),
-                                       [&](const auto& axis) { return axis[i] == axis[heavy]; });
-        return there ? std::max(t, 0.5) : t;
-    }
-    bool has_heavy() const { return case_.text("masses") == "heavy" && case_.deck("method", "tree") == "tree"; }
-
     /// Of this rank's targets, after all ranks have ended.
     void judge(const Law& law, const Lattice* lattice) {
         verdict.beyond = verdict.status == GRAFT_ERROR_VALUE && !faulty() && beyond(law, lattice);
@@ -135,7 +122,7 @@ class Rank {
             const auto own = at_points_ ? int64_t{-1} : static_cast<int64_t>(first + i);
             const Exact e = lattice != nullptr ? lattice->at(targets, first + i, own, most)
                                                : exact_at(law, scene_, targets, first + i, own, extent, most);
-            compare(i, e, first + i, tolerance_at(targets, first + i));
+            compare(i, e, first + i, tolerance_of(case_, single_));
         }
         if (sums_ && case_.text("oracle") != "none")
             judge_sums(sums_of(law, lattice, most));
@@ -175,7 +162,7 @@ class Rank {
     }
 
     void judge_sums(const Sums& exact) {
-        const double t = std::max(tolerance_of(case_, false), has_heavy() ? 0.5 : 0);
+        const double t = tolerance_of(case_, false);
         for (int k = first_sum(); k < Sums::count; ++k) {
             if (!std::isfinite(sum_[k]))
                 return verdict.blame("not finite", "sum " + std::to_string(k));

@@ -121,6 +121,16 @@ TEST_F(Files, WhatAnHdf5FileLosesIsNamedBeforeItIsDropped) {
     EXPECT_EQ(graft("convert p.hdf5 q.csv").err, "");
 }
 
+/// What another program put into Graft's own group.
+TEST_F(Files, AnUnknownAttributeOfGraftsGroupIsNamed) {
+    std::string hdf5 = read("p.hdf5");
+    const std::string own = "Metadata", other = "Remarks_";
+    const std::size_t at = hdf5.find(own);
+    ASSERT_NE(at, std::string::npos);
+    write("p.hdf5", hdf5.replace(at, other.size(), other));
+    EXPECT_NE(graft("convert p.hdf5 q.csv").err.find("Graft/Remarks_ is not known here"), std::string::npos);
+}
+
 TEST_F(Files, WhatIsNoFileIsRefusedAtOnce) {
     const std::string deck = "softening: {kind: plummer, length: 0.1}\n";
     write("good.yaml", deck);
