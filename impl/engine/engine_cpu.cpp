@@ -10,6 +10,7 @@
 #include "engine/tree_force.hpp"
 #include "engine/tree_tuning.hpp"
 #include "essential/forest.hpp"
+#include "forces/frame.hpp"
 #include "forces/simd.hpp"
 #include "forces/softening.hpp"
 #include "periodic/periodic.hpp"
@@ -87,10 +88,23 @@ void CpuEngine::finish_report(const CpuComputation& c) const {
     report.targets = problem_.target_count();
 }
 
+/// Double for all, where charges are so different that single precision has no number for the lightest.
+void CpuEngine::serve_lightest(CpuComputation& c) {
+    if (c.settings.precision == settings::Precision::fp64 || problem_.lightest == 0 ||
+        problem_.lightest >= forces::least_charge_in_single)
+        return;
+    c.settings.precision = settings::Precision::fp64;
+    if (c.comm.rank() == 0 && c.environment.log.wants(core::LogLevel::info))
+        c.environment.log.write(core::LogLevel::info,
+                                core::format("the lightest charge is %.2g of all together: summed in fp64",
+                                             problem_.lightest / problem_.charge_scale / c.all.charges.magnitude));
+}
+
 void CpuEngine::evaluate(CpuComputation& c) {
     const comm::Traffic before = c.comm.traffic();
     all_particles_ = c.all.particles;
     c.comm.together([&] { field_.resize(problem_.target_count(), c.all.with_potential); });
+    serve_lightest(c);
     int round = 0;
     do
         sum_field(c, round);

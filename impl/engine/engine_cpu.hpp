@@ -74,6 +74,7 @@ class CpuEngine {
     // engine_cpu.cpp
     /// Where other ranks have GPUs.
     void compute_beside_gpus(CpuComputation& c, const Placement& placement);
+    void serve_lightest(CpuComputation& c);
     void evaluate(CpuComputation& c);
     void sum_field(CpuComputation& c, int round);
     void evaluate_tree(CpuComputation& c);

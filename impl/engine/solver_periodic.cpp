@@ -83,7 +83,7 @@ bool CpuEngine::refine(CpuComputation& c, int round) {
     const double asked = c.environment.settings.accuracy;
     if (problem_.periodic == nullptr || !periodic_->is_accurate_by(c.settings))
         return false;
-    const double size = periodic_->size_of(c.comm, field_);
+    const double size = periodic_->size_of(c.comm, problem_, items(c.order), field_);
     if (periodic_->serves(c.settings, asked, size))
         return false;
     const bool again = round + 1 < periodic::PeriodicSum::most_rounds && periodic_->may_be_finer(c.settings);
@@ -100,7 +100,8 @@ void CpuEngine::tell_of_small_fields(const CpuComputation& c, double size, bool 
     const core::LogLevel level = again ? core::LogLevel::info : core::LogLevel::warning;
     if (c.comm.rank() != 0 || !c.environment.log.wants(level))
         return;
-    std::string text = core::format("the forces of this periodic box cancel to about %.2g of those of charges at random places",
+    std::string text = core::format("the forces of this periodic box, or that on its heaviest charge, are about %.2g of those of "
+                                    "charges at random places",
                                     size);
     text += again ? ", and are summed again, split, with cells and waves that are as much more exact"
                   : core::format(", and may be wrong by %.2g of themselves where mac.accuracy asks for %.2g. Leave ewald.method, "

@@ -190,12 +190,16 @@ void TreeForce::State::scale_groups(const Job& job, bool use_last) {
         }
         job.executor.for_each(groups.size(), [&](int64_t g) {
             const lists::Group& group = groups[g];
-            double square_sum = 0;
+            double square_sum = 0, total = 0, heaviest = 0;
             for (int64_t k = group.first; k < group.first + group.count && !job.problem.points; ++k) {
-                const double q = job.problem.charge[targets.origin()[k]];
+                const double q = std::abs(job.problem.charge[targets.origin()[k]]);
                 square_sum += q * q;
+                total += q;
+                heaviest = std::max(heaviest, q);
             }
-            const double typical = periodic.typical_field(job.problem.points ? 0 : group.count, square_sum,
+            const bool one = lists::dominates(heaviest, total); // does not feel what it makes
+            const double typical = periodic.typical_field(job.problem.points ? 0 : group.count - (one ? 1 : 0),
+                                                          square_sum - (one ? heaviest * heaviest : 0),
                                                           group.target.box.longest_edge());
             acceleration[g] = std::max(acceleration[g] - neighbours * typical, typical);
         });

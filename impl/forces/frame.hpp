@@ -28,6 +28,9 @@ inline constexpr int reach_exponent = sizeof(T) == 4 ? 40 : 300;
 template <typename T>
 inline constexpr int softening_exponent = sizeof(T) == 4 ? 20 : 100;
 
+/// Charges lighter than this, where all of them together are about 1, leave single precision in the sums of a frame.
+inline constexpr double least_charge_in_single = 0x1p-110;
+
 /// Frame of a group of targets in `box`, whose longest edge becomes 0.5 ... 1. A box without extent (one
 /// target) takes `fallback_length` (> 0: the distance or size of the nearest sources) for its edge; neither
 /// gives scale 1, which is right only where no source is at another place.

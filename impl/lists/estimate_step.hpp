@@ -73,10 +73,10 @@ GRAFT_HD inline bool coarse_opens(double edge, double r2) {
     return edge * edge > r2;
 }
 
-/// Whether a target is heavier than all others of its group together, `total` with it. The field there is its own then,
-/// which it does not feel: the estimate is made without it, too, and the smaller one counts.
-GRAFT_HD inline bool dominates(double heaviest, double total) {
-    return 2 * heaviest > total;
+/// Whether targets at one place are heavier than all others of their group together, `total` with them. The field there
+/// is theirs then, which they do not feel: the estimate is made without them, too, and the smaller one counts.
+GRAFT_HD inline bool dominates(double there, double total) {
+    return 2 * there > total;
 }
 
 /// Adds a node of this magnitude and edge at (x, y, z), squared distance r2, `softened` by the forces' softening, from

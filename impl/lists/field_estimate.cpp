@@ -54,23 +54,32 @@ struct Walker {
         }
     }
 
-    /// The target of a group that dominates() it: its place in the tree; else -1.
+    /// The target of a group that dominates() it, with those at its place, which it does not feel either: its place in the
+    /// tree; else -1.
     int64_t dominating(const Group& group) const {
-        double heaviest = -1, total = 0;
+        if (input.own == nullptr)
+            return -1;
+        double heaviest = -1, total = 0, there = 0;
         int64_t found = -1;
-        for (int64_t k = group.first; input.own != nullptr && k < group.first + group.count; ++k) {
-            const int64_t place = input.own->place != nullptr ? input.own->place[k] : k;
-            const double charge = std::abs(tree.charge[place]);
-            total += charge;
-            if (charge > heaviest) {
-                heaviest = charge;
-                found = place;
+        for (int64_t k = group.first; k < group.first + group.count; ++k) {
+            const int64_t i = place_of(k);
+            total += std::abs(tree.charge[i]);
+            if (std::abs(tree.charge[i]) > heaviest) {
+                heaviest = std::abs(tree.charge[i]);
+                found = i;
             }
         }
-        return dominates(heaviest, total) ? found : -1;
+        for (int64_t k = group.first; k < group.first + group.count; ++k) {
+            const int64_t i = place_of(k);
+            if (tree.x[i] == tree.x[found] && tree.y[i] == tree.y[found] && tree.z[i] == tree.z[found])
+                there += std::abs(tree.charge[i]);
+        }
+        return dominates(there, total) ? found : -1;
     }
 
   private:
+    int64_t place_of(int64_t target) const { return input.own->place != nullptr ? input.own->place[target] : target; }
+
     /// The node whose particles a node has: of this rank's tree, itself; -1: those of another rank.
     int32_t own_node(int32_t node) const {
         const OwnParticles& own = *input.own;

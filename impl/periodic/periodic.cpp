@@ -146,6 +146,7 @@ void PeriodicSum::prepare(const backend::Executor& executor, comm::Communicator&
                           const core::Log& log, int round) {
     round_ = static_cast<size_t>(round);
     const Totals totals = find_totals(comm, settings, problem);
+    square_sum_ = totals.square;
     lattice_ = lattice_of(settings);
     replicas_ = has_replicas(settings) && suits_replicas(comm, settings, problem, all_particles);
     if (replicas_) {

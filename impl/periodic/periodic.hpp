@@ -123,8 +123,9 @@ class PeriodicSum {
     /// What the sum that these settings were prepared for may make a force wrong by, over the typical field.
     double error_of(const settings::Settings& settings) const;
     /// Collective. How small the field of all ranks' targets is beside that of charges at random places, where 1 is
-    /// returned: small_fields.cpp.
-    double size_of(comm::Communicator& comm, const particles::RawField& field) const;
+    /// returned: small_fields.cpp. items: of the field -> particle, or NULL where they are the same.
+    double size_of(comm::Communicator& comm, const particles::Problem& problem, const int32_t* items,
+                   const particles::RawField& field) const;
     /// Whether forces of this size are as exact as mac.accuracy asks, from a sum that was taken with `settings`.
     bool serves(const settings::Settings& settings, double accuracy, double size) const;
     /// Whether a smaller mac.accuracy changes the sum.
@@ -228,7 +229,7 @@ class PeriodicSum {
     Waves waves_;
     geometry::Box sources_; // of all ranks
     bool one_sign_ = false;
-    double charge_ = 0, typical_field_ = 0;
+    double charge_ = 0, square_sum_ = 0, typical_field_ = 0;
     bool replicas_ = false;
     DistantImages far_;
     Shape shape_;

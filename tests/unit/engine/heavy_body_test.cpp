@@ -43,10 +43,40 @@ TEST_P(HeavyBody, Softened) {
     check(test::with_heavy_body(make_cloud(8000, 5), 1e6), s, true);
 }
 
+/// Two at one place, which do not feel each other.
+TEST_P(HeavyBody, WithOneAtItsPlace) {
+    Cloud cloud = test::with_heavy_body(make_cloud(8000, 6), 1e3);
+    cloud.x[5] = cloud.x[0], cloud.y[5] = cloud.y[0], cloud.z[5] = cloud.z[0], cloud.q[5] = cloud.q[0];
+    check(cloud, {}, false);
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, HeavyBody,
                          ::testing::Combine(::testing::Values(1, 3),
                                             ::testing::Values(tree::TreeType::octree, tree::TreeType::orb),
                                             ::testing::Values(1, 2, 8000)));
+
+/// Of a heavy one, and of light ones whose field it matches from far away: numbers that single precision does not have.
+TEST(ChargesThatDiffer, ByMoreThanSinglePrecisionHolds) {
+    for (const double mass : {1e34, 1e40, 1e60, 1e200})
+        for (const bool far : {false, true})
+            for (const settings::Method method : {settings::Method::tree, settings::Method::direct}) {
+                if (far && mass > 1e60)
+                    continue;
+                Cloud cloud = make_cloud(2000, 7);
+                cloud.q[0] = mass;
+                if (far)
+                    cloud.x[0] = std::sqrt(mass);
+                settings::Settings s;
+                Choice choice;
+                choice.potential = choice.virial = false;
+                s.method = settings::Method::direct, s.precision = settings::Precision::fp64;
+                const Results exact = compute_over(1, cloud, all_on(cloud, 0), s, choice);
+                s.method = method, s.precision = settings::Precision::mixed, s.accuracy = accuracy;
+                const std::vector<double> error = errors(compute_over(1, cloud, all_on(cloud, 0), s, choice), exact);
+                EXPECT_LT(error[0], 2 * accuracy) << mass << far;
+                EXPECT_LT(percentile(error, 0.99), 2 * accuracy) << mass << far;
+            }
+}
 
 } // namespace
 } // namespace graft::engine

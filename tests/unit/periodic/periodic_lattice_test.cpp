@@ -154,5 +154,35 @@ TEST(PeriodicLattice, OtherBoxesAreSummedOnce) { // and so have the bits they ha
     }
 }
 
+/// Its own images do not move it: its field is that of the others, however heavy it is. Uniform in the box, and in a clump.
+TEST(PeriodicHeavyBody, FeelsTheOthers) {
+    for (const double clump : {0.0, 0.02})
+        for (const settings::LatticeSum sum : {settings::LatticeSum::split, settings::LatticeSum::auto_}) {
+            Cloud cloud;
+            std::mt19937_64 random(2);
+            std::uniform_real_distribution<double> uniform;
+            std::normal_distribution<double> normal(0.5, clump);
+            const auto at = [&] { return clump > 0 ? normal(random) : uniform(random); };
+            for (int i = 0; i < 6000; ++i) {
+                const double x = at(), y = at(), z = at();
+                add(cloud, x, y, z, i == 0 ? 0.0 : 1.0);
+            }
+            Choice first;
+            first.potential = first.virial = false;
+            first.active.assign(cloud.x.size(), 0), first.active[0] = 1;
+            const Results expected = all_pairs(cloud, first);
+            first.active.clear();
+            for (const double mass : {0.1, 1.0, 10.0, 1e3, 1e5}) {
+                cloud.q[0] = 6000 * mass;
+                for (const int ranks : {1, 3}) {
+                    const Results r = compute_over(ranks, cloud, bisection(cloud, ranks), left_to_graft(1e-3, sum), first);
+                    EXPECT_LT(std::hypot(r.ax[0] - expected.ax[0], r.ay[0] - expected.ay[0], r.az[0] - expected.az[0]),
+                              1e-3 * size_of(expected, 0))
+                        << "clump " << clump << " sum " << static_cast<int>(sum) << " mass " << mass << " ranks " << ranks;
+                }
+            }
+        }
+}
+
 } // namespace
 } // namespace graft::engine::testing
