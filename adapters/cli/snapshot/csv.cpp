@@ -166,6 +166,28 @@ void parse_comment(Snapshot& s, std::string_view line, const std::string& where)
     }
 }
 
+constexpr std::string_view before_count = "# graft snapshot of ", behind_count = " particles";
+
+/// How many particles the first line of a file of ours says that there are; 0: it says nothing.
+std::size_t announced(std::string_view text) {
+    const std::string_view line = trim(text.substr(0, text.find('\n')));
+    std::size_t count = 0;
+    if (line.starts_with(before_count) && line.ends_with(behind_count)) {
+        std::from_chars(line.data() + before_count.size(), line.data() + line.size(), count);
+    }
+    return count;
+}
+
+/// A file that was cut short: rows are missing, or the end of the last one.
+void require_whole(std::string_view text, std::size_t found, const std::string& where) {
+    const std::size_t expected = announced(text);
+    if (found < expected || (found == expected && expected > 0 && !text.ends_with('\n'))) {
+        throw Error({"the file is cut short", where, std::to_string(expected) + " particles, by its first line",
+                     found < expected ? std::to_string(found) : "a last line that has no end",
+                     "write it again; if you took lines out, change the number in the first line or remove that line"});
+    }
+}
+
 bool next_header(Lines& lines, std::string_view& line, Snapshot* metadata, const std::string& where) {
     while (lines.next(line)) {
         if (line.empty()) {
@@ -285,11 +307,12 @@ Snapshot read_csv(std::string_view text, const std::string& where) {
         }
         parse_row(s, line, columns, where, lines.number());
     }
+    require_whole(text, s.size(), where);
     return s;
 }
 
 std::string encode_csv(const Snapshot& s) {
-    std::string text = "# graft snapshot\n";
+    std::string text = std::string(before_count).append(std::to_string(s.size())).append(behind_count).append("\n");
     for (const auto& [key, value] : metadata_of(s)) {
         std::string line = "# ";
         line.append(key).append(" = ").append(value);

@@ -5,7 +5,8 @@
 // Columns, by name and in any order: x, y, z (required); vx, vy, vz, mass (0 when absent); softening; id (the
 // row number when absent); component (0 to 5 or gas, halo, disc, bulge, star, boundary; halo when absent);
 // name (may be "quoted"). Other columns are an error. Lines "# key = value" before the header hold time,
-// box_size, units and free attributes.
+// box_size, units and free attributes. The first line of a file that was written here has the number of particles, so
+// that one that was cut short is told from a whole one.
 #pragma once
 
 #include "snapshot/snapshot.hpp"

@@ -113,6 +113,16 @@ TEST(Hdf5, RoundTripIsExactFromFileAndMemory) {
     expect_same(awkward(), read_gadget_hdf5(std::as_bytes(std::span(image)), "memory"));
 }
 
+TEST(Csv, TruncatedFilesAreErrors) {
+    Snapshot s = awkward();
+    s.names.clear();
+    const std::string text = encode_csv(s);
+    for (std::size_t length = 0; length < text.size(); ++length) {
+        EXPECT_THROW(read_csv(text.substr(0, length), "cut"), Error) << length;
+    }
+    EXPECT_EQ(read_csv(text.substr(text.find('\n') + 1, text.size() - text.find('\n') - 2), "no promise").size(), s.size());
+}
+
 TEST(Hdf5, TruncatedFilesAreErrors) {
     if (!have_hdf5()) {
         GTEST_SKIP() << "skipped: built without HDF5";
