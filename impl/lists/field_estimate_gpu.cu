@@ -88,28 +88,37 @@ struct OwnParticles {
     const geometry::Box* boxes;
     const double *x, *y, *z, *charge, *softening;
     const int32_t* place; // target -> place in tree order, or null: the same
+
+    __device__ int64_t place_of(int64_t target) const { return place != nullptr ? place[target] : target; }
 };
 
-/// The target of a group that dominates() it: its place in the tree; else -1. Lane l looks for group l % groups.
+/// The target of a group that dominates() it, with those at its place, which it does not feel either: its place in the
+/// tree; else -1. Lane l looks for group l % groups.
 template <int groups>
 __device__ int64_t dominating(const OwnParticles& own, const Group& group) {
-    double heaviest = -1, total = 0;
+    double heaviest = -1, total = 0, there = 0;
     int64_t found = -1;
-    for (int64_t k = threadIdx.x % 32 / groups; k < group.count; k += 32 / groups) {
-        const int64_t place = own.place != nullptr ? own.place[group.first + k] : group.first + k;
-        const double charge = fabs(own.charge[place]);
+    const int64_t first = group.first + threadIdx.x % 32 / groups, end = group.first + group.count;
+    for (int64_t k = first; k < end; k += 32 / groups) {
+        const int64_t i = own.place_of(k);
+        const double charge = fabs(own.charge[i]);
         total += charge;
         if (charge > heaviest)
-            heaviest = charge, found = place;
+            heaviest = charge, found = i;
     }
     total = sum_of_lanes<groups>(total);
     for (int step = 16; step >= groups; step /= 2) {
         const double other = __shfl_xor_sync(all_lanes, heaviest, step);
-        const int64_t there = __shfl_xor_sync(all_lanes, found, step);
-        if (other > heaviest || (other == heaviest && there < found))
-            heaviest = other, found = there;
+        const int64_t where = __shfl_xor_sync(all_lanes, found, step);
+        if (other > heaviest || (other == heaviest && where < found))
+            heaviest = other, found = where;
     }
-    return dominates(heaviest, total) ? found : -1;
+    for (int64_t k = first; k < end; k += 32 / groups) {
+        const int64_t i = own.place_of(k);
+        if (own.x[i] == own.x[found] && own.y[i] == own.y[found] && own.z[i] == own.z[found])
+            there += fabs(own.charge[i]);
+    }
+    return dominates(sum_of_lanes<groups>(there), total) ? found : -1;
 }
 
 /// The particles of a leaf one by one; what is at the place itself makes no field there.

@@ -242,7 +242,14 @@ TEST_F(GpuRanks, SplinesHeapsHistoryAndRepeats) {
     EXPECT_GT(batches.reports[0].device.batches, 1);
 }
 
-/// auto: a GPU of its own for each rank, and enough particles; the CPU else. The answer is one of all ranks.
+/// The error of the first body's acceleration, in units of the accuracy asked.
+double error_of_first(const Cloud& cloud, int ranks, const Settings& s, Choice choice) {
+    choice.potential = choice.virial = false;
+    const Results got = compute_over(ranks, cloud, bisection(cloud, ranks), s, choice);
+    choice.active.assign(cloud.x.size(), 0), choice.active[0] = 1;
+    return errors(got, exact(cloud, s, choice))[0] / s.accuracy;
+}
+
 /// Where one target is heavier than all others of its group, the field there is its own, which it does not feel.
 TEST_F(GpuRanks, AHeavyBodyFeelsTheOthers) {
     const int64_t n = test_size(20000, 2000);
@@ -255,21 +262,38 @@ TEST_F(GpuRanks, AHeavyBodyFeelsTheOthers) {
                         for (const int group : {2, 64}) { // 2: so many groups that a warp has four
                             if ((ranks > 1 && type == graft::tree::TreeType::orb) || cases.skip())
                                 continue; // CPUs alone build ORB trees over ranks
-                            const Cloud cloud = graft::test::with_heavy_body(make_cloud(n, seed), mass);
                             Choice choice;
-                            choice.potential = choice.virial = false;
                             for (int64_t i = 0; i < n && every > 1; ++i)
                                 choice.active.push_back(static_cast<char>(i % every == 0));
                             Settings s = on_gpu();
                             s.tree_type = type, s.group = group, s.precision = Precision::fp64;
-                            const Results got = compute_over(ranks, cloud, bisection(cloud, ranks), s, choice);
-                            choice.active.assign(cloud.x.size(), 0), choice.active[0] = 1;
-                            EXPECT_LT(errors(got, exact(cloud, s, choice))[0], 4 * s.accuracy)
+                            const Cloud cloud = graft::test::with_heavy_body(make_cloud(n, seed), mass);
+                            EXPECT_LT(error_of_first(cloud, ranks, s, choice), 4)
                                 << mass << " seed " << seed << " every " << every << " ranks " << ranks << " tree "
                                 << int(type) << " group " << group;
                         }
 }
 
+/// Two at one place do not feel each other.
+TEST_F(GpuRanks, TwoHeavyBodiesAtOnePlaceFeelTheOthers) {
+    graft::test::Cases cases(11);
+    for (const int64_t n : {2000, 8000})
+        for (unsigned seed = 1; seed <= 8; ++seed)
+            for (const int ranks : {1, 3})
+                for (const auto type : {graft::tree::TreeType::octree, graft::tree::TreeType::orb})
+                    for (const int group : {16, 64}) {
+                        if ((ranks > 1 && type == graft::tree::TreeType::orb) || cases.skip())
+                            continue;
+                        Cloud cloud = graft::test::with_heavy_body(make_cloud(n, seed), 1e3);
+                        cloud.x[5] = cloud.x[0], cloud.y[5] = cloud.y[0], cloud.z[5] = cloud.z[0], cloud.q[5] = cloud.q[0];
+                        Settings s = on_gpu();
+                        s.tree_type = type, s.group = group, s.precision = Precision::fp64;
+                        EXPECT_LT(error_of_first(cloud, ranks, s, {}), 5)
+                            << n << " seed " << seed << " ranks " << ranks << " tree " << int(type) << " group " << group;
+                    }
+}
+
+/// auto: a GPU of its own for each rank, and enough particles; the CPU else. The answer is one of all ranks.
 TEST_F(GpuRanks, AutoTakesAGpuForEachRank) {
     int32_t devices = 0;
     backend::DeviceError error;
