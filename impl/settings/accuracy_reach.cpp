@@ -9,6 +9,10 @@ namespace graft::settings {
 std::vector<std::string> accuracy_doubts(const Settings& asked, bool on_gpus) {
     const Settings s = with_choices(asked, on_gpus);
     std::vector<std::string> doubts;
+    if (s.periodic && s.ewald_accuracy > 0 && s.ewald_accuracy < single_precision_of_split && s.precision != Precision::fp64)
+        doubts.push_back(core::format("ewald.accuracy %g: single precision keeps errors at about %g of a typical field; expected "
+                                      "precision auto or fp64, or an ewald.accuracy of %g and more",
+                                      s.ewald_accuracy, single_precision_of_split, single_precision_of_split));
     if (s.method != Method::tree || s.mac != MacType::error)
         return doubts;
     const double least = least_accuracy[s.order];
@@ -21,14 +25,18 @@ std::vector<std::string> accuracy_doubts(const Settings& asked, bool on_gpus) {
                                       "that; expected %s%g and more, or a smaller accuracy to make up for it",
                                       s.accuracy, s.order, s.order < highest_order(s, on_gpus) ? "a higher order, " : "",
                                       least));
+    if (asked.order == 1)
+        doubts.push_back(core::format("mac.accuracy %g: at order 1 one force in a hundred may be wrong by 20 times that in a thin "
+                                      "disc; expected order -1 (chosen for the accuracy), or 2 and more",
+                                      s.accuracy));
     if (s.softening != Softening::none)
         doubts.push_back(core::format("mac.accuracy %g: where many particles lie within a softening length of each "
                                       "other, small forces may be wrong by many times that; compare with "
-                                      "method direct there (graft check)",
+                                      "method reference there (graft check)",
                                       s.accuracy));
     if (s.interaction == Interaction::coulomb)
         doubts.push_back(core::format("mac.accuracy %g: where charges of both signs nearly cancel, small forces may be "
-                                      "wrong by many times that; compare with method direct there (graft check)",
+                                      "wrong by many times that; compare with method reference there (graft check)",
                                       s.accuracy));
     return doubts;
 }

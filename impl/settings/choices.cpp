@@ -91,7 +91,9 @@ int highest_order(const Settings& s, bool on_gpus) {
 Precision precision_of(const Settings& s) {
     if (s.precision != Precision::auto_)
         return s.precision;
-    return by_accuracy(s) && s.accuracy < single_precision_floor ? Precision::fp64 : Precision::mixed;
+    const bool by_mac = (by_accuracy(s) || s.method == Method::direct) && s.accuracy < single_precision_floor;
+    const bool by_lattice = s.periodic && s.ewald_accuracy > 0 && s.ewald_accuracy < single_precision_of_split;
+    return by_mac || by_lattice ? Precision::fp64 : Precision::mixed;
 }
 
 Settings with_choices(const Settings& asked, bool on_gpus, const Call& call) {

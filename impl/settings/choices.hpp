@@ -24,7 +24,8 @@ struct Call {
 /// The highest order that there is for them, whatever the call.
 int highest_order(const Settings& settings, bool on_gpus);
 
-/// The precision of tree and near fields where it is left to Graft: fp64 where mac.accuracy is beyond single precision.
+/// The precision of tree and near fields where it is left to Graft: fp64 where mac.accuracy or ewald.accuracy is beyond
+/// single precision.
 Precision precision_of(const Settings& asked);
 
 /// The settings of one computation: as asked, but for order -1, precision auto, leaf and group 0 and ewald.method auto,

@@ -41,7 +41,7 @@ TEST(AccuracyReach, is_warned_of_where_it_is_known_not_to_hold) {
                  {4, 1e-7, Precision::fp32, "precision fp64"},
                  {4, 1e-7, Precision::fp64, "order 4"},
                  {4, 3e-6, Precision::mixed, ""},
-                 {1, 1e-3, Precision::fp64, ""},
+                 {1, 1e-3, Precision::fp64, "thin disc"},
                  {1, 9e-4, Precision::fp64, "order 1"},
                  {2, 3e-6, Precision::fp64, "order 2"},
                  {2, 3e-6, Precision::mixed, "order 2"},
@@ -74,12 +74,26 @@ TEST(AccuracyReach, softening_and_signs_are_warned_of_and_other_criteria_promise
     s.softening = settings::Softening::plummer;
     EXPECT_NE(doubts_of(s).find("softening"), std::string::npos);
     s.order = 1, s.accuracy = 1e-4;
-    EXPECT_EQ(settings::accuracy_doubts(s).size(), 2u) << "both";
+    EXPECT_EQ(settings::accuracy_doubts(s).size(), 3u) << "the limit, discs and softening";
     s.mac = settings::MacType::box;
     EXPECT_EQ(doubts_of(s), "");
     s.mac = settings::MacType::error;
     s.method = settings::Method::direct;
     EXPECT_EQ(doubts_of(s), "");
+}
+
+TEST(AccuracyReach, lattice_sums_are_warned_of_in_single_precision) {
+    settings::Settings s;
+    s.periodic = true, s.ewald_accuracy = 1e-8, s.precision = settings::Precision::auto_;
+    EXPECT_EQ(doubts_of(s), "") << "fp64 is chosen";
+    for (const settings::Method method : {settings::Method::tree, settings::Method::direct}) {
+        s.method = method, s.precision = settings::Precision::mixed;
+        EXPECT_NE(doubts_of(s).find("ewald.accuracy 1e-08"), std::string::npos) << doubts_of(s);
+        s.ewald_accuracy = 1e-6;
+        EXPECT_EQ(doubts_of(s), "");
+        s.ewald_accuracy = 1e-8, s.precision = settings::Precision::fp64;
+        EXPECT_EQ(doubts_of(s), "");
+    }
 }
 
 /// Of all orders, by the limits that are warned of.

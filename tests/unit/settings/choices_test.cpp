@@ -39,6 +39,22 @@ TEST(Choices, every_accuracy_gets_an_order_and_a_precision_that_reach_it) {
     }
 }
 
+TEST(Choices, all_pairs_and_lattice_sums_get_the_precision_that_they_are_asked_for) {
+    Settings s = left(1e-8);
+    s.method = Method::direct;
+    EXPECT_EQ(with_choices(s, false).precision, Precision::fp64);
+    s = left(1e-3);
+    s.ewald_accuracy = 1e-7;
+    EXPECT_EQ(with_choices(s, false).precision, Precision::mixed) << "an open box";
+    s.periodic = true;
+    EXPECT_EQ(with_choices(s, false).precision, Precision::fp64);
+    EXPECT_EQ(with_choices(s, true).precision, Precision::fp64);
+    s.ewald_accuracy = 1e-6;
+    EXPECT_EQ(with_choices(s, false).precision, Precision::mixed);
+    s.ewald_accuracy = 1e-7, s.precision = Precision::mixed;
+    EXPECT_EQ(with_choices(s, false).precision, Precision::mixed) << "as it was set";
+}
+
 TEST(Choices, orders_above_four_only_where_they_are_computed) {
     EXPECT_GT(with_choices(left(1e-9), false).order, 4);
     EXPECT_EQ(with_choices(left(1e-9), true).order, 4) << "GPU";
@@ -68,7 +84,7 @@ TEST(Choices, what_is_given_stays) {
     EXPECT_EQ(chosen.precision, Precision::fp32);
     EXPECT_EQ(chosen.leaf, 10);
     EXPECT_EQ(chosen.group, 128);
-    EXPECT_EQ(accuracy_doubts(s).size(), 1u) << "and is warned of";
+    EXPECT_EQ(accuracy_doubts(s).size(), 2u) << "and is warned of: the precision, the order";
 }
 
 TEST(Choices, nobody_is_sent_to_an_order_that_is_refused) {
@@ -84,13 +100,10 @@ TEST(Choices, nobody_is_sent_to_an_order_that_is_refused) {
     EXPECT_EQ(accuracy_doubts(s)[0].find("a higher order"), std::string::npos) << accuracy_doubts(s)[0];
 }
 
-TEST(Choices, other_criteria_and_methods_have_no_accuracy_to_choose_by) {
+TEST(Choices, other_criteria_have_no_accuracy_to_choose_by) {
     Settings s = left(1e-9);
     s.mac = MacType::box;
     EXPECT_EQ(with_choices(s, false).order, 2);
-    EXPECT_EQ(with_choices(s, false).precision, Precision::mixed);
-    s = left(1e-9);
-    s.method = Method::direct;
     EXPECT_EQ(with_choices(s, false).precision, Precision::mixed);
 }
 
