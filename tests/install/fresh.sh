@@ -6,13 +6,15 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-usage: tests/install/fresh.sh {bookworm|trixie} {demo|test|install|packages|build} [OPTION...] [-- ARGUMENT...]
+usage: tests/install/fresh.sh {bookworm|trixie} {demo|test|install|packages|wheel|build} [OPTION...] [-- ARGUMENT...]
        tests/install/fresh.sh {bookworm|trixie} run [OPTION...] -- COMMAND [ARGUMENT...]
 
   demo, test, build   ./bootstrap of that name, with the ARGUMENTs
   install             ./bootstrap build, then what docs/user/install.md says: cmake --install, graft selftest, and the examples built and run
   packages            ./bootstrap packages, then a second bare root where apt installs what came, and a host in C, Python and the graft command
                       use it
+  wheel               ./bootstrap wheel, then bare roots of this and the newer Debian where pip installs what came; Python, the graft command
+                      and a host in C use it
   run                 COMMAND in the clone's folder: to look at what failed in a root that was kept
 
   --root FOLDER     keep the root in FOLDER, and go on in it where it exists (default: a temporary one, removed at the end)
@@ -34,7 +36,7 @@ parse() {
     *) usage >&2; exit 2 ;;
     esac
     case "${2:-}" in
-    demo | test | install | packages | build | run) what=$2 ;;
+    demo | test | install | packages | wheel | build | run) what=$2 ;;
     *) usage >&2; exit 2 ;;
     esac
     shift 2
@@ -143,6 +145,27 @@ cc 01_minimal.c \$(pkg-config --cflags --libs graft) -lm
 graft selftest --require cpu,mpi"
 }
 
+use_wheel() { # the root that it was built in, the suite
+    local built=$1/graft
+    suite=$2
+    take_temporary_root
+    make_root
+    connect
+    mkdir "$root/graft"
+    cp "$built"/build/packages/*.whl "$built/examples/01_minimal.c" "$root/graft"
+    inside apt-get update -q
+    inside bash -exc "export DEBIAN_FRONTEND=noninteractive
+apt-get install -y -q --no-install-recommends python3-venv gcc libc6-dev pkg-config
+python3 -m venv /venv
+. /venv/bin/activate
+pip install -q ./libgraft-*.whl
+graft selftest --require cpu
+python -c 'import graft, numpy; print(graft.Context(dict(constant=1)).compute(numpy.array([[0, 0, 0], [2.0, 0, 0]]), 1.0).acceleration)'
+export PKG_CONFIG_PATH=\$(python -c 'import graft; print(graft.__path__[0])')/lib/pkgconfig
+cc 01_minimal.c \$(pkg-config --cflags --libs graft) -lm
+./a.out"
+}
+
 run_what() {
     case "$what" in
     run) inside "${arguments[@]}" ;;
@@ -155,6 +178,12 @@ $(cd "$repository" && examples_of_install)" ;;
     packages)
         inside ./bootstrap packages "${arguments[@]}"
         use_packages ;;
+    wheel)
+        inside ./bootstrap wheel "${arguments[@]}"
+        local built=$root built_on=$suite newer
+        for newer in bookworm trixie; do
+            [[ $newer < $built_on ]] || use_wheel "$built" $newer
+        done ;;
     *) inside ./bootstrap "$what" "${arguments[@]}" ;;
     esac
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Finding, opening and checking libgraft, as graft_loader.h has it, without a search: by the path given, by GRAFT_LIBRARY, or
-installed with this package (PREFIX/share/graft/python/graft, PREFIX/lib*/libgraft.so.1). What is found without having been named
+installed with this package (PREFIX/share/graft/python/graft, PREFIX/lib*/libgraft.so.1; or all in one wheel). What is found without having been named
 must not be writable by everybody, nor its folder: else anybody on the machine could have put it there."""
 from __future__ import annotations
 
@@ -18,12 +18,26 @@ _HERE = pathlib.Path(__file__).resolve().parent
 _MODE = os.RTLD_NOW | os.RTLD_LOCAL | getattr(os, "RTLD_NODELETE", 0)
 
 
+def prefix(package: pathlib.Path = _HERE) -> pathlib.Path | None:
+    """The installation that has `package`: PREFIX/share/graft/python/graft, or a wheel, whose PREFIX is the package itself. None: it
+    is not installed."""
+    if package.parts[-4:] == ("share", "graft", "python", "graft"):
+        return package.parents[3]
+    return package if (package / "lib" / NAME).exists() else None
+
+
 def installed(package: pathlib.Path = _HERE) -> list[pathlib.Path]:
     """Where an installation that has `package` would have the library; [] if it is not installed."""
-    if package.parts[-4:] != ("share", "graft", "python", "graft"):
-        return []
-    prefix = package.parents[3]
-    return [prefix / folder / NAME for folder in ("lib", "lib64", "lib/" + (sysconfig.get_config_var("MULTIARCH") or "."))]
+    root = prefix(package)
+    folders = ("lib", "lib64", "lib/" + (sysconfig.get_config_var("MULTIARCH") or "."))
+    return [root / folder / NAME for folder in folders] if root else []
+
+
+def command() -> str | None:
+    """The path of the graft command of this installation; None: there is none."""
+    root = prefix()
+    path = root / "bin" / "graft" if root else None
+    return str(path) if path and path.exists() else None
 
 
 def distrusted(path: pathlib.Path) -> str:

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`python -m graft ARGUMENT...`: the graft command of the installation that this package is in."""
+import os
+import sys
+
+from .library import command
+
+
+def main() -> None:
+    """Becomes the command. Exit status 127 where there is none."""
+    path = command()
+    if path is None:
+        sys.exit(f"graft: no graft command is installed with {os.path.dirname(__file__)}; python3 -m pip install libgraft, or "
+                 "cmake --install")
+    os.execv(path, ["graft", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()
