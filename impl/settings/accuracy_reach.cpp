@@ -26,8 +26,8 @@ std::vector<std::string> accuracy_doubts(const Settings& asked, bool on_gpus) {
                                       s.accuracy, s.order, s.order < highest_order(s, on_gpus) ? "a higher order, " : "",
                                       least));
     if (asked.order == 1)
-        doubts.push_back(core::format("mac.accuracy %g: at order 1 one force in a hundred may be wrong by 20 times that in a thin "
-                                      "disc; expected order -1 (chosen for the accuracy), or 2 and more",
+        doubts.push_back(core::format("mac.accuracy %g: at order 1 one force in a hundred may be wrong by 20 times that in a "
+                                      "thin disc; expected order -1 (chosen for the accuracy), or 2 and more",
                                       s.accuracy));
     if (s.softening != Softening::none)
         doubts.push_back(core::format("mac.accuracy %g: where many particles lie within a softening length of each "
