@@ -2,6 +2,7 @@
 // See screen.hpp. Chebyshev interpolation in long double, then powers of v.
 #include "forces/p2p/screen.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -79,10 +80,20 @@ std::vector<Number> to_powers(const std::vector<Number>& c, size_t n) {
     return sum;
 }
 
-/// `size` is the largest value.
+/// The relative spacing of Number as it is computed here: valgrind has double's.
+Number spacing() {
+    volatile Number step = 1, sum = 2;
+    while (sum > 1) {
+        step = step / 2;
+        sum = 1 + step;
+    }
+    return 2 * step;
+}
+
+/// `size` is the largest value. Terms that are rounding alone would grow without bound as powers.
 Screen::Polynomial fit(const std::function<Number(Number)>& f, Number size) {
     const std::vector<Number> c = chebyshev(f);
-    const std::vector<Number> full = to_powers(c, length(c, 3e-17L * size)),
+    const std::vector<Number> full = to_powers(c, length(c, std::max(3e-17L, 30 * spacing()) * size)),
                               single = to_powers(c, length(c, 1e-8L * size));
     Screen::Polynomial p;
     for (const Number term : full)

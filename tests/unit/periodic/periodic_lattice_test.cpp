@@ -11,8 +11,8 @@ const PeriodicBox straight{{1, 1, 1}};
 Cloud lattice(int edge, double jitter, bool salt = false) {
     Cloud cloud;
     std::mt19937_64 random(3);
-    std::normal_distribution<double> normal(0, jitter);
-    const auto at = [&](int k) { return (k + 0.5 + normal(random)) / edge; };
+    std::normal_distribution<double> normal; // of width 1: 0 is none to it
+    const auto at = [&](int k) { return (k + 0.5 + jitter * normal(random)) / edge; };
     for (int i = 0; i < edge * edge * edge; ++i) {
         const int x = i % edge, y = i / edge % edge, z = i / (edge * edge);
         add(cloud, at(x), at(y), at(z), salt && (x + y + z) % 2 != 0 ? -1 : 1);
