@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A ScaFaCoS handle that Graft serves. */
+#ifndef GRAFT_SCAFACOS_INTERNAL_H
+#define GRAFT_SCAFACOS_INTERNAL_H
+
+#include <fcs.h>
+#include <graft/graft.h>
+
+#include <stdbool.h>
+
+enum { box_vectors = 3, has_origin = 8, has_periodicity = 16, has_total = 32, has_all = 63 };
+
+/* What is taken and has no effect. */
+struct fcs_unused {
+    fcs_int max_local_particles, redistribute, resort;
+    double r_cut;
+};
+
+struct _FCS_t {
+    MPI_Comm communicator;
+    int rank;
+    const char* method; /* one of ScaFaCoS's names */
+    int method_number;
+    unsigned given; /* bit k: box vector k; has_... */
+    double box[box_vectors][3], origin[3];
+    fcs_int periodicity[3], near_field, total_particles;
+    fcs_int compute_virial, last_particles, tolerance_type;
+    double tolerance, virial[9];
+    struct fcs_unused unused;
+    bool virial_known;
+
+    const graft_api_v1* api;
+    graft_options* options;
+    graft_comm_v1* comm;    /* NULL: one rank */
+    graft_context* context; /* NULL: none yet */
+    bool tuned;             /* `accuracy` keeps the tolerance of this many particles */
+    double accuracy;        /* of mac and ewald; 0: the options' own */
+    double told_box[15];    /* what the context knows */
+    bool box_is_told;
+};
+
+/* A result object with a text in printf's way. */
+FCSResult fcs_fail(int code, const char* function, const char* format, ...) __attribute__((format(printf, 3, 4)));
+FCSResult fcs_null(const char* function, const char* what);
+/* Graft's own text, with the code that fits its status best. */
+FCSResult fcs_graft_failed(const struct _FCS_t* handle, const char* function, int32_t status);
+/* Forgets the context: options have changed. */
+void fcs_renew(FCS handle);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Computing: the box in Graft's words, what a tolerance asks for, one computation. */
+#include "internal.h"
+
+#include <graft/views.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The loosest accuracy that is tried, and the finest that is measured against. */
+static const double loosest = 1e-2, finest = 1e-12;
+enum { most_rounds = 10 };
+
+typedef struct {
+    int n;
+    const double *position, *charge;
+} charges;
+
+typedef struct {
+    double *field, *potential; /* NULL: not wanted */
+    double energy, virial[6];
+    bool wants_virial;
+} fields;
+
+/* How far two computations are apart, or how large one is, as root mean squares over the particles of all ranks. */
+typedef struct {
+    double field, potential, energy;
+} sizes;
+
+static FCSResult make_context(FCS handle, const char* function, double accuracy, graft_context** context) {
+    const graft_api_v1* api = handle->api;
+    int32_t status = GRAFT_OK;
+    if (accuracy > 0)
+        status = api->options_set_double(handle->options, "mac.accuracy", accuracy);
+    if (accuracy > 0 && status == GRAFT_OK)
+        status = api->options_set_double(handle->options, "ewald.accuracy", accuracy);
+    status = status != GRAFT_OK ? status : api->context_create(handle->options, NULL, context);
+    if (status == GRAFT_OK && handle->comm != NULL)
+        status = api->context_set_communicator(*context, handle->comm);
+    return status == GRAFT_OK ? FCS_RESULT_SUCCESS : fcs_graft_failed(handle, function, status);
+}
+
+static FCSResult tell_box(FCS handle, const char* function, graft_context* context) {
+    const double(*const box)[3] = (const double(*)[3])handle->box;
+    const int* const periodic = handle->periodicity;
+    graft_box told = {0};
+    int32_t status;
+    int k;
+    const bool open = !periodic[0] && !periodic[1] && !periodic[2];
+    if (!open && (box[0][1] != 0 || box[0][2] != 0 || box[1][2] != 0))
+        return fcs_fail(
+            FCS_ERROR_INCOMPATIBLE_METHOD, function,
+            "box vectors a = (%g, %g, %g), b = (%g, %g, %g); expected a along x and b in the plane of x and y: turn the system",
+            box[0][0], box[0][1], box[0][2], box[1][0], box[1][1], box[1][2]);
+    told.struct_size = sizeof told;
+    for (k = 0; k < 3; ++k) {
+        told.lower[k] = handle->origin[k];
+        told.upper[k] = handle->origin[k] + box[k][k];
+        told.periodic[k] = periodic[k];
+    }
+    told.tilt[0] = box[1][0], told.tilt[1] = box[2][0], told.tilt[2] = box[2][1];
+    status = handle->api->context_set_box(context, open ? NULL : &told);
+    return status == GRAFT_OK ? FCS_RESULT_SUCCESS : fcs_graft_failed(handle, function, status);
+}
+
+/* Collective. */
+static FCSResult compute(FCS handle, const char* function, graft_context* context, const charges* c, fields* f) {
+    const graft_array position = graft_rows_const_f64(c->position, c->n, 3, 3), charge = graft_view_const_f64(c->charge, c->n);
+    const graft_array field = graft_rows_f64(f->field, c->n, 3, 3), potential = graft_view_f64(f->potential, c->n);
+    const graft_array energy = graft_view_f64(&f->energy, 1), virial = graft_rows_f64(f->virial, 1, 6, 6);
+    graft_particles particles = {0};
+    graft_results results = {0};
+    int32_t status;
+    particles.struct_size = sizeof particles;
+    particles.n = c->n;
+    particles.position[0] = &position;
+    particles.charge = &charge;
+    results.struct_size = sizeof results;
+    results.acceleration[0] = f->field != NULL ? &field : NULL;
+    results.potential = f->potential != NULL ? &potential : NULL;
+    results.energy = &energy;
+    results.virial = f->wants_virial ? &virial : NULL;
+    status = handle->api->compute(context, &particles, &results);
+    return status == GRAFT_OK ? FCS_RESULT_SUCCESS : fcs_graft_failed(handle, function, status);
+}
+
+/* Collective: on all ranks, or on none. */
+static bool everywhere(FCS handle, bool here) {
+    int mine = here ? 1 : 0, all = 0;
+    return MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, handle->communicator) == MPI_SUCCESS && all != 0;
+}
+
+/* Collective. Of a - b; b NULL: of a. */
+static sizes size_of(FCS handle, int n, const fields* a, const fields* b) {
+    double mine[3] = {0, 0, n}, all[3] = {0, 0, 0};
+    sizes found;
+    long i;
+    for (i = 0; i < 3L * n; ++i) {
+        const double d = a->field[i] - (b != NULL ? b->field[i] : 0);
+        mine[0] += d * d;
+    }
+    for (i = 0; i < n; ++i) {
+        const double d = a->potential[i] - (b != NULL ? b->potential[i] : 0);
+        mine[1] += d * d;
+    }
+    MPI_Allreduce(mine, all, 3, MPI_DOUBLE, MPI_SUM, handle->communicator);
+    found.field = all[2] > 0 ? sqrt(all[0] / all[2]) : 0;
+    found.potential = all[2] > 0 ? sqrt(all[1] / all[2]) : 0;
+    found.energy = fabs(a->energy - (b != NULL ? b->energy : 0));
+    return found;
+}
+
+/* The error in units of the tolerance. */
+static double over_tolerance(FCS handle, const sizes* error, const sizes* whole) {
+    const double errors[] = {error->energy, error->potential, error->field},
+                 wholes[] = {whole->energy, whole->potential, whole->field};
+    const int kind = (handle->tolerance_type - 1) / 2;
+    const bool relative = handle->tolerance_type % 2 == 0;
+    const double allowed = handle->tolerance * (relative ? wholes[kind] : 1);
+    return errors[kind] == 0 ? 0 : errors[kind] / allowed;
+}
+
+static FCSResult once(FCS handle, double accuracy, const charges* c, fields* f) {
+    graft_context* context = NULL;
+    FCSResult result = make_context(handle, "fcs_tune", accuracy, &context);
+    result = result != FCS_RESULT_SUCCESS ? result : tell_box(handle, "fcs_tune", context);
+    result = result != FCS_RESULT_SUCCESS ? result : compute(handle, "fcs_tune", context, c, f);
+    if (context != NULL)
+        handle->api->context_destroy(&context);
+    return result;
+}
+
+/* Collective. The loosest accuracy found whose error, against a much finer one, is within the tolerance. */
+static FCSResult find_accuracy(FCS handle, const charges* c, fields* coarse, fields* fine) {
+    double accuracy = loosest, reference = 0, over = 0;
+    int round;
+    for (round = 0; round < most_rounds; ++round) {
+        FCSResult result;
+        sizes error, whole;
+        if (reference == 0 || reference > accuracy / 30) {
+            reference = fmax(accuracy / 1000, finest);
+            result = once(handle, reference, c, fine);
+            if (result != FCS_RESULT_SUCCESS)
+                return result;
+        }
+        result = once(handle, accuracy, c, coarse);
+        if (result != FCS_RESULT_SUCCESS)
+            return result;
+        error = size_of(handle, c->n, coarse, fine), whole = size_of(handle, c->n, fine, NULL);
+        over = over_tolerance(handle, &error, &whole);
+        if (over <= 0.7) {
+            handle->accuracy = accuracy;
+            return FCS_RESULT_SUCCESS;
+        }
+        accuracy *= fmin(0.5, fmax(0.02, 0.4 / over));
+        if (accuracy < 30 * finest)
+            break;
+    }
+    return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, "fcs_tune", "tolerance %g of type %d is not reached: the error is %g times that",
+                    handle->tolerance, handle->tolerance_type, over);
+}
+
+static FCSResult check(FCS handle, const char* function, int n, const double* positions, const double* charge) {
+    static const char* const names[] = {"box_a", "box_b", "box_c", "box_origin", "periodicity", "total_particles"};
+    int k;
+    if (handle == FCS_NULL)
+        return fcs_null(function, "handle");
+    for (k = 0; k < 6; ++k)
+        if ((handle->given >> k & 1) == 0)
+            return fcs_fail(FCS_ERROR_MISSING_ELEMENT, function, "%s is not set; expected fcs_set_common or fcs_set_%s", names[k],
+                            names[k]);
+    if (handle->near_field == 0)
+        return fcs_fail(FCS_ERROR_INCOMPATIBLE_METHOD, function,
+                        "near_field_flag 0: the near field is not left to the host; expected 1 (fcs_get_near_field_delegation)");
+    if (n < 0)
+        return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, function, "%d particles; expected 0 or more", n);
+    if (n > 0 && (positions == NULL || charge == NULL))
+        return fcs_null(function, positions == NULL ? "positions" : "charges");
+    return FCS_RESULT_SUCCESS;
+}
+
+FCSResult fcs_tune(FCS handle, fcs_int local_particles, fcs_float* positions, fcs_float* charge) {
+    const charges c = {local_particles, positions, charge};
+    fields coarse = {0}, fine = {0};
+    const size_t each = (size_t)(local_particles > 0 ? local_particles : 1) * sizeof(double);
+    FCSResult result = check(handle, __func__, local_particles, positions, charge);
+    if (result != FCS_RESULT_SUCCESS || handle->tuned)
+        return result;
+    fcs_renew(handle);
+    handle->accuracy = 0;
+    if (handle->tolerance_type != FCS_TOLERANCE_TYPE_UNDEFINED) {
+        coarse.field = malloc(3 * each), coarse.potential = malloc(each), fine.field = malloc(3 * each),
+        fine.potential = malloc(each);
+        if (everywhere(handle, coarse.field != NULL && coarse.potential != NULL && fine.field != NULL && fine.potential != NULL))
+            result = find_accuracy(handle, &c, &coarse, &fine);
+        else
+            result = fcs_fail(FCS_ERROR_ALLOC_FAILED, __func__, "no memory for %d fields on some rank", local_particles);
+        free(coarse.field), free(coarse.potential), free(fine.field), free(fine.potential);
+    }
+    handle->tuned = result == FCS_RESULT_SUCCESS;
+    return result;
+}
+
+static bool box_changed(FCS handle) {
+    double now[15];
+    bool changed;
+    int k;
+    memcpy(now, handle->box, sizeof handle->box);
+    for (k = 0; k < 3; ++k)
+        now[9 + k] = handle->origin[k], now[12 + k] = handle->periodicity[k];
+    changed = !handle->box_is_told || memcmp(now, handle->told_box, sizeof now) != 0;
+    memcpy(handle->told_box, now, sizeof now);
+    return changed;
+}
+
+FCSResult fcs_run(FCS handle, fcs_int local_particles, fcs_float* positions, fcs_float* charge, fcs_float* field,
+                  fcs_float* potentials) {
+    const charges c = {local_particles, positions, charge};
+    fields f = {0};
+    FCSResult result = check(handle, __func__, local_particles, positions, charge);
+    if (result == FCS_RESULT_SUCCESS && !handle->tuned)
+        result = fcs_tune(handle, local_particles, positions, charge);
+    if (result == FCS_RESULT_SUCCESS && handle->context == NULL)
+        result = make_context(handle, __func__, handle->accuracy, &handle->context);
+    if (result == FCS_RESULT_SUCCESS && box_changed(handle)) {
+        result = tell_box(handle, __func__, handle->context);
+        handle->box_is_told = result == FCS_RESULT_SUCCESS;
+    }
+    if (result != FCS_RESULT_SUCCESS)
+        return result;
+    f.field = field, f.potential = potentials, f.wants_virial = handle->compute_virial != 0;
+    result = compute(handle, __func__, handle->context, &c, &f);
+    handle->last_particles = local_particles;
+    handle->virial_known = result == FCS_RESULT_SUCCESS && f.wants_virial;
+    if (handle->virial_known) {
+        static const int of[9] = {0, 3, 4, 3, 1, 5, 4, 5, 2}; /* xx yy zz xy xz yz by rows */
+        int k;
+        for (k = 0; k < 9; ++k)
+            handle->virial[k] = f.virial[of[k]];
+    }
+    return result;
+}
+
+/* S. W. de Leeuw, J. W. Perram and E. R. Smith, Proc. R. Soc. A 373 (1980) 27: 2 pi / (1 + 2 epsilon) / V times the square of the
+ * dipole moment. */
+FCSResult fcs_compute_dipole_correction(FCS handle, fcs_int local_particles, fcs_float* positions, fcs_float* charge,
+                                        fcs_float epsilon, fcs_float* field_correction, fcs_float* energy_correction) {
+    double mine[3] = {0, 0, 0}, moment[3] = {0, 0, 0}, volume, factor;
+    FCSResult result = check(handle, __func__, local_particles, positions, charge);
+    int i, k;
+    if (result == FCS_RESULT_SUCCESS && (field_correction == NULL || energy_correction == NULL))
+        result = fcs_null(__func__, "the place for the answer");
+    if (result != FCS_RESULT_SUCCESS)
+        return result;
+    for (i = 0; i < local_particles; ++i)
+        for (k = 0; k < 3; ++k)
+            mine[k] += charge[i] * positions[3L * i + k];
+    if (MPI_Allreduce(mine, moment, 3, MPI_DOUBLE, MPI_SUM, handle->communicator) != MPI_SUCCESS)
+        return fcs_fail(FCS_ERROR_LOGICAL_ERROR, __func__, "MPI_Allreduce failed");
+    volume = handle->box[0][0] * (handle->box[1][1] * handle->box[2][2] - handle->box[1][2] * handle->box[2][1]) -
+             handle->box[0][1] * (handle->box[1][0] * handle->box[2][2] - handle->box[1][2] * handle->box[2][0]) +
+             handle->box[0][2] * (handle->box[1][0] * handle->box[2][1] - handle->box[1][1] * handle->box[2][0]);
+    if (volume == 0)
+        return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, __func__, "the box vectors span no volume");
+    factor = epsilon < 0 ? 0 : 4 * 3.14159265358979323846 / ((1 + 2 * epsilon) * fabs(volume));
+    for (k = 0; k < 3; ++k)
+        field_correction[k] = -factor * moment[k];
+    *energy_correction = 0.5 * factor * (moment[0] * moment[0] + moment[1] * moment[1] + moment[2] * moment[2]);
+    return FCS_RESULT_SUCCESS;
+}
