@@ -70,7 +70,8 @@ MPI_Comm fcs_get_communicator(FCS handle);
 
 /* What every computation needs. Of box vectors along periodic axes a must lie along x, and b in the plane of x and y. */
 FCSResult fcs_set_common(FCS handle, fcs_int near_field_flag, const fcs_float *box_a, const fcs_float *box_b,
-                         const fcs_float *box_c, const fcs_float *box_origin, const fcs_int *periodicity, fcs_int total_particles);
+                         const fcs_float *box_c, const fcs_float *box_origin, const fcs_int *periodicity,
+                         fcs_int total_particles);
 FCSResult fcs_set_dimensions(FCS handle, fcs_int dimensions); /* 3 */
 fcs_int fcs_get_dimensions(FCS handle);
 FCSResult fcs_set_near_field_flag(FCS handle, fcs_int flag); /* 1; 0, the host's affair: refused by a computation */
