@@ -104,6 +104,7 @@ static FCSResult set_parameter(FCS handle, reader* r) {
             return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, "fcs_set_parameters", "'%s' has no value", name);
         status = handle->api->options_set(handle->options, name + 6, r->word);
         fcs_renew(handle);
+        handle->tuned = false;
         return status == GRAFT_OK ? FCS_RESULT_SUCCESS : fcs_graft_failed(handle, "fcs_set_parameters", status);
     }
     if ((which = place_of(name, vectors)) >= 0 && read_numbers(r, value, 3))

@@ -180,11 +180,18 @@ static FCSResult check(FCS handle, const char* function, int n, const double* po
     return FCS_RESULT_SUCCESS;
 }
 
+/* Collective. What a rank's own arguments are refused for, all ranks learn before any of them waits for the others. */
+static FCSResult agree(FCS handle, const char* function, FCSResult result) {
+    if (handle == FCS_NULL || everywhere(handle, result == FCS_RESULT_SUCCESS) || result != FCS_RESULT_SUCCESS)
+        return result;
+    return fcs_fail(FCS_ERROR_LOGICAL_ERROR, function, "another rank's arguments were refused; its own text says why");
+}
+
 FCSResult fcs_tune(FCS handle, fcs_int local_particles, fcs_float* positions, fcs_float* charge) {
     const charges c = {local_particles, positions, charge};
     fields coarse = {0}, fine = {0};
     const size_t each = (size_t)(local_particles > 0 ? local_particles : 1) * sizeof(double);
-    FCSResult result = check(handle, __func__, local_particles, positions, charge);
+    FCSResult result = agree(handle, __func__, check(handle, __func__, local_particles, positions, charge));
     if (result != FCS_RESULT_SUCCESS || handle->tuned)
         return result;
     fcs_renew(handle);
@@ -218,7 +225,7 @@ FCSResult fcs_run(FCS handle, fcs_int local_particles, fcs_float* positions, fcs
                   fcs_float* potentials) {
     const charges c = {local_particles, positions, charge};
     fields f = {0};
-    FCSResult result = check(handle, __func__, local_particles, positions, charge);
+    FCSResult result = agree(handle, __func__, check(handle, __func__, local_particles, positions, charge));
     if (result == FCS_RESULT_SUCCESS && !handle->tuned)
         result = fcs_tune(handle, local_particles, positions, charge);
     if (result == FCS_RESULT_SUCCESS && handle->context == NULL)
@@ -251,6 +258,7 @@ FCSResult fcs_compute_dipole_correction(FCS handle, fcs_int local_particles, fcs
     int i, k;
     if (result == FCS_RESULT_SUCCESS && (field_correction == NULL || energy_correction == NULL))
         result = fcs_null(__func__, "the place for the answer");
+    result = agree(handle, __func__, result);
     if (result != FCS_RESULT_SUCCESS)
         return result;
     for (i = 0; i < local_particles; ++i)

@@ -282,6 +282,8 @@ static void test_wrong_calls(void) {
     c.n = ranks;
     handle = make("fmm", edges, periodicity);
     CHECK(fails(fcs_run(handle, 1, NULL, q, other, &value), FCS_ERROR_NULL_ARGUMENT, "positions"));
+    CHECK(rank == 0 ? fails(fcs_run(handle, 1, NULL, q, other, &value), FCS_ERROR_NULL_ARGUMENT, "positions")
+                    : fails(fcs_run(handle, 1, x, q, other, &value), FCS_ERROR_LOGICAL_ERROR, "another rank"));
     CHECK(fine(fcs_set_near_field_flag(handle, 0)) && fine(fcs_get_near_field_delegation(handle, &number)) && number == 0);
     CHECK(fails(fcs_run(handle, 1, x, q, other, &value), FCS_ERROR_INCOMPATIBLE_METHOD, "near_field_flag 0"));
     CHECK(fine(fcs_set_near_field_flag(handle, 1)) && fine(fcs_set_box_a(handle, crooked)));
