@@ -34,38 +34,51 @@ static FCSResult make_options(FCS handle) {
     return status == GRAFT_OK ? FCS_RESULT_SUCCESS : fcs_graft_failed(handle, "fcs_init", status);
 }
 
-static FCSResult begin(FCS handle) {
+static FCSResult load(FCS handle) {
     char why[1024];
-    int ranks = 1;
-    MPI_Comm_size(handle->communicator, &ranks);
-    MPI_Comm_rank(handle->communicator, &handle->rank);
     if (graft_load(NULL, &handle->api, why, sizeof why) != GRAFT_OK)
-        return fcs_fail(FCS_ERROR_LOGICAL_ERROR, "fcs_init", "%s", why);
-    if (ranks > 1 && graft_load_mpi_comm((int32_t)MPI_Comm_c2f(handle->communicator), &handle->comm, why, sizeof why) != GRAFT_OK)
         return fcs_fail(FCS_ERROR_LOGICAL_ERROR, "fcs_init", "%s", why);
     return make_options(handle);
 }
 
-FCSResult fcs_init(FCS* handle, const char* method, MPI_Comm communicator) {
+static FCSResult connect(FCS handle) {
+    char why[1024];
+    int ranks = 1;
+    MPI_Comm_size(handle->communicator, &ranks);
+    if (ranks > 1 && graft_load_mpi_comm((int32_t)MPI_Comm_c2f(handle->communicator), &handle->comm, why, sizeof why) != GRAFT_OK)
+        return fcs_fail(FCS_ERROR_LOGICAL_ERROR, "fcs_init", "%s", why);
+    return FCS_RESULT_SUCCESS;
+}
+
+/* What this rank can do alone. */
+static FCSResult make_handle(FCS* handle, const char* method, MPI_Comm communicator) {
+    const size_t count = sizeof methods / sizeof *methods;
     size_t k = 0;
-    FCS made;
+    if (method == NULL)
+        return fcs_null("fcs_init", "method");
+    while (k < count && strcmp(method, methods[k].name) != 0)
+        ++k;
+    if (k == count)
+        return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, "fcs_init",
+                        "method '%s'; expected direct, ewald, fmm, memd, mmm1d, mmm2d, p2nfft, p3m, pepc, pp3mg or vmg", method);
+    *handle = calloc(1, sizeof **handle);
+    if (*handle == NULL)
+        return fcs_fail(FCS_ERROR_ALLOC_FAILED, "fcs_init", "no memory for a handle");
+    (*handle)->communicator = communicator;
+    (*handle)->method = methods[k].name;
+    (*handle)->method_number = methods[k].number;
+    (*handle)->near_field = 1;
+    return load(*handle);
+}
+
+FCSResult fcs_init(FCS* handle, const char* method, MPI_Comm communicator) {
+    FCS made = FCS_NULL;
     FCSResult result;
     NOT_NULL(handle);
     *handle = FCS_NULL;
-    NOT_NULL(method);
-    while (k < sizeof methods / sizeof *methods && strcmp(method, methods[k].name) != 0)
-        ++k;
-    if (k == sizeof methods / sizeof *methods)
-        return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, __func__,
-                        "method '%s'; expected direct, ewald, fmm, memd, mmm1d, mmm2d, p2nfft, p3m, pepc, pp3mg or vmg", method);
-    made = calloc(1, sizeof *made);
-    if (made == NULL)
-        return fcs_fail(FCS_ERROR_ALLOC_FAILED, __func__, "no memory for a handle");
-    made->communicator = communicator;
-    made->method = methods[k].name;
-    made->method_number = methods[k].number;
-    made->near_field = 1;
-    result = begin(made);
+    result = fcs_agree(communicator, __func__, make_handle(&made, method, communicator));
+    if (result == FCS_RESULT_SUCCESS)
+        result = fcs_agree(communicator, __func__, connect(made));
     if (result != FCS_RESULT_SUCCESS)
         fcs_destroy(made);
     else
@@ -170,6 +183,7 @@ FCSResult fcs_set_periodicity(FCS handle, const fcs_int* periodicity) {
         if (periodicity[k] != 0 && periodicity[k] != 1)
             return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, __func__, "periodicity %d along axis %d; expected 0 or 1", periodicity[k],
                             k);
+    handle->tuned = handle->tuned && memcmp(handle->periodicity, periodicity, sizeof handle->periodicity) == 0;
     memcpy(handle->periodicity, periodicity, sizeof handle->periodicity);
     handle->given |= has_periodicity;
     return FCS_RESULT_SUCCESS;

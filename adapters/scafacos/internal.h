@@ -18,7 +18,6 @@ struct fcs_unused {
 
 struct _FCS_t {
     MPI_Comm communicator;
-    int rank;
     const char* method; /* one of ScaFaCoS's names */
     int method_number;
     unsigned given; /* bit k: box vector k; has_... */
@@ -33,7 +32,8 @@ struct _FCS_t {
     graft_options* options;
     graft_comm_v1* comm;    /* NULL: one rank */
     graft_context* context; /* NULL: none yet */
-    bool tuned;             /* `accuracy` keeps the tolerance of this many particles */
+    bool tuned;             /* `accuracy` keeps the tolerance of `tuned_particles` */
+    double tuned_particles; /* of all ranks */
     double accuracy;        /* of mac and ewald; 0: the options' own */
     double told_box[15];    /* what the context knows */
     bool box_is_told;
@@ -44,6 +44,8 @@ FCSResult fcs_fail(int code, const char* function, const char* format, ...) __at
 FCSResult fcs_null(const char* function, const char* what);
 /* Graft's own text, with the code that fits its status best. */
 FCSResult fcs_graft_failed(const struct _FCS_t* handle, const char* function, int32_t status);
+/* Collective. What one rank was refused for, all ranks learn before any of them waits for the others. */
+FCSResult fcs_agree(MPI_Comm communicator, const char* function, FCSResult result);
 /* Forgets the context: options have changed. */
 void fcs_renew(FCS handle);
 

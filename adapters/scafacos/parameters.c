@@ -22,11 +22,17 @@ static bool read_word(reader* r) {
     while (isspace((unsigned char)r->next[k]))
         ++k;
     length = strcspn(r->next + k, ",");
-    snprintf(r->word, sizeof r->word, "%.*s", (int)length, r->next + k);
+    snprintf(r->word, sizeof r->word, "%.*s", length < word_length ? (int)length : 99,
+             length < word_length ? r->next + k : "(a word that is too long)");
     r->next = r->next[k + length] == ',' ? r->next + k + length + 1 : NULL;
     for (k = strlen(r->word); k > 0 && isspace((unsigned char)r->word[k - 1]); --k)
         r->word[k - 1] = '\0';
     return true;
+}
+
+/* Such a number that an int holds it. */
+static bool is_whole(double value) {
+    return value >= -2147483647.0 && value <= 2147483647.0 && value == (double)(long long)value;
 }
 
 static bool read_numbers(reader* r, double* value, int count) {
@@ -49,15 +55,32 @@ static FCSResult set_box_vector(FCS handle, int which, const double* value) {
                         : fcs_set_box_origin(handle, value);
 }
 
-static FCSResult set_one(FCS handle, int which, const double* value) {
-    const fcs_int whole = (fcs_int)value[0];
-    return which == 0   ? fcs_set_near_field_flag(handle, whole)
-           : which == 1 ? fcs_set_total_particles(handle, whole)
-           : which == 2 ? fcs_set_compute_virial(handle, whole)
-           : which == 3 ? fcs_set_max_local_particles(handle, whole)
-           : which == 4 ? fcs_set_r_cut(handle, value[0])
-           : which == 5 ? fcs_set_redistribute(handle, whole)
-                        : fcs_set_dimensions(handle, whole);
+static FCSResult set_one(FCS handle, int which, fcs_int value) {
+    return which == 0   ? fcs_set_near_field_flag(handle, value)
+           : which == 1 ? fcs_set_total_particles(handle, value)
+           : which == 2 ? fcs_set_compute_virial(handle, value)
+           : which == 3 ? fcs_set_max_local_particles(handle, value)
+           : which == 5 ? fcs_set_redistribute(handle, value)
+                        : fcs_set_dimensions(handle, value);
+}
+
+static FCSResult too_few(const char* name) {
+    return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, "fcs_set_parameters", "'%s' has too few numbers, or one that is not whole", name);
+}
+
+/* A deck key of Graft's; the force law is ScaFaCoS's. */
+static FCSResult set_key(FCS handle, const char* key, reader* r) {
+    int32_t status;
+    if (strcmp(key, "interaction") == 0 || strcmp(key, "constant") == 0 || strncmp(key, "units.", 6) == 0)
+        return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, "fcs_set_parameters", "'graft_%s': potentials are q / r here, always", key);
+    if (!read_word(r))
+        return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, "fcs_set_parameters", "'graft_%s' has no value", key);
+    status = handle->api->options_set(handle->options, key, r->word);
+    if (status != GRAFT_OK)
+        return fcs_graft_failed(handle, "fcs_set_parameters", status);
+    fcs_renew(handle);
+    handle->tuned = false;
+    return FCS_RESULT_SUCCESS;
 }
 
 static int place_of(const char* word, const char* const* names) {
@@ -68,13 +91,13 @@ static int place_of(const char* word, const char* const* names) {
 }
 
 /* "p3m_grid,32,32,32": what tunes another method is passed over, with its numbers. */
-static bool passes_over(reader* r) {
+static bool passes_over(const char* name, reader* r) {
     static const char* const methods[] = {"direct_", "ewald_", "fmm_",  "memd_",  "mmm1d_", "mmm2d_",
                                           "p2nfft_", "p3m_",   "pepc_", "pp3mg_", "vmg_",   NULL};
     reader ahead;
     double number;
     int k = 0;
-    while (methods[k] != NULL && strncmp(r->word, methods[k], strlen(methods[k])) != 0)
+    while (methods[k] != NULL && strncmp(name, methods[k], strlen(methods[k])) != 0)
         ++k;
     if (methods[k] == NULL)
         return false;
@@ -98,29 +121,28 @@ static FCSResult set_parameter(FCS handle, reader* r) {
     double value[3];
     int which;
     snprintf(name, sizeof name, "%s", r->word);
-    if (strncmp(name, "graft_", 6) == 0) {
-        int32_t status;
-        if (!read_word(r))
-            return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, "fcs_set_parameters", "'%s' has no value", name);
-        status = handle->api->options_set(handle->options, name + 6, r->word);
-        fcs_renew(handle);
-        handle->tuned = false;
-        return status == GRAFT_OK ? FCS_RESULT_SUCCESS : fcs_graft_failed(handle, "fcs_set_parameters", status);
-    }
-    if ((which = place_of(name, vectors)) >= 0 && read_numbers(r, value, 3))
-        return set_box_vector(handle, which, value);
-    if (strcmp(name, "periodicity") == 0 && read_numbers(r, value, 3)) {
+    if (strncmp(name, "graft_", 6) == 0)
+        return set_key(handle, name + 6, r);
+    if ((which = place_of(name, vectors)) >= 0)
+        return read_numbers(r, value, 3) ? set_box_vector(handle, which, value) : too_few(name);
+    if (strcmp(name, "periodicity") == 0) {
+        if (!read_numbers(r, value, 3) || !is_whole(value[0]) || !is_whole(value[1]) || !is_whole(value[2]))
+            return too_few(name);
         const fcs_int periodicity[3] = {(fcs_int)value[0], (fcs_int)value[1], (fcs_int)value[2]};
         return fcs_set_periodicity(handle, periodicity);
     }
-    if ((which = place_of(name, ones)) >= 0 && read_numbers(r, value, 1))
-        return set_one(handle, which, value);
-    if ((which = place_of(name, tolerances)) >= 0 && read_numbers(r, value, 1))
-        return fcs_set_tolerance(handle, which + 1, value[0]);
-    return passes_over(r)
-               ? FCS_RESULT_SUCCESS
-               : fcs_fail(FCS_ERROR_WRONG_ARGUMENT, "fcs_set_parameters",
-                          "'%s' is not known, or has too few numbers; expected a name of fcs.h's list, or graft_KEY", name);
+    if ((which = place_of(name, ones)) >= 0) {
+        if (!read_numbers(r, value, 1))
+            return too_few(name);
+        return which == 4           ? fcs_set_r_cut(handle, value[0])
+               : is_whole(value[0]) ? set_one(handle, which, (fcs_int)value[0])
+                                    : too_few(name);
+    }
+    if ((which = place_of(name, tolerances)) >= 0)
+        return read_numbers(r, value, 1) ? fcs_set_tolerance(handle, which + 1, value[0]) : too_few(name);
+    return passes_over(name, r) ? FCS_RESULT_SUCCESS
+                                : fcs_fail(FCS_ERROR_WRONG_ARGUMENT, "fcs_set_parameters",
+                                           "'%s' is not known; expected a name of fcs.h's list, or graft_KEY", name);
 }
 
 FCSResult fcs_set_parameters(FCS handle, const char* parameters, fcs_int continue_on_errors) {

@@ -41,6 +41,15 @@ FCSResult fcs_graft_failed(const struct _FCS_t* handle, const char* function, in
     return fcs_fail(code, function, "graft: %s", handle->api->last_error());
 }
 
+FCSResult fcs_agree(MPI_Comm communicator, const char* function, FCSResult result) {
+    int failed = result != FCS_RESULT_SUCCESS, any = failed;
+    if (MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, communicator) != MPI_SUCCESS && result == FCS_RESULT_SUCCESS)
+        return fcs_fail(FCS_ERROR_LOGICAL_ERROR, function, "MPI_Allreduce failed");
+    if (any && !failed)
+        return fcs_fail(FCS_ERROR_LOGICAL_ERROR, function, "another rank was refused; its own text says why");
+    return result;
+}
+
 void fcs_result_destroy(FCSResult result) {
     if (result != &no_memory)
         free(result);

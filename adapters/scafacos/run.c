@@ -28,17 +28,32 @@ typedef struct {
     double field, potential, energy;
 } sizes;
 
-static FCSResult make_context(FCS handle, const char* function, double accuracy, graft_context** context) {
+/* Collective. Of this accuracy, 0: the options' own; the options stay as they are. `exact`: in double precision, whatever they
+ * say. */
+static FCSResult make_context(FCS handle, const char* function, double accuracy, bool exact, graft_context** context) {
     const graft_api_v1* api = handle->api;
-    int32_t status = GRAFT_OK;
-    if (accuracy > 0)
+    double mac = 0, ewald = 0;
+    char precision[64] = "";
+    int64_t needed = 0;
+    int32_t status = api->options_get_double(handle->options, "mac.accuracy", &mac);
+    status = status != GRAFT_OK ? status : api->options_get_double(handle->options, "ewald.accuracy", &ewald);
+    status = status != GRAFT_OK ? status : api->options_get(handle->options, "precision", precision, sizeof precision, &needed);
+    if (accuracy > 0 && status == GRAFT_OK)
         status = api->options_set_double(handle->options, "mac.accuracy", accuracy);
     if (accuracy > 0 && status == GRAFT_OK)
         status = api->options_set_double(handle->options, "ewald.accuracy", accuracy);
+    if (exact && status == GRAFT_OK)
+        status = api->options_set(handle->options, "precision", "fp64");
     status = status != GRAFT_OK ? status : api->context_create(handle->options, NULL, context);
+    if (*precision != '\0') {
+        api->options_set_double(handle->options, "mac.accuracy", mac);
+        api->options_set_double(handle->options, "ewald.accuracy", ewald);
+        api->options_set(handle->options, "precision", precision);
+    }
     if (status == GRAFT_OK && handle->comm != NULL)
         status = api->context_set_communicator(*context, handle->comm);
-    return status == GRAFT_OK ? FCS_RESULT_SUCCESS : fcs_graft_failed(handle, function, status);
+    return fcs_agree(handle->communicator, function,
+                     status == GRAFT_OK ? FCS_RESULT_SUCCESS : fcs_graft_failed(handle, function, status));
 }
 
 static FCSResult tell_box(FCS handle, const char* function, graft_context* context) {
@@ -48,7 +63,8 @@ static FCSResult tell_box(FCS handle, const char* function, graft_context* conte
     int32_t status;
     int k;
     const bool open = !periodic[0] && !periodic[1] && !periodic[2];
-    if (!open && (box[0][1] != 0 || box[0][2] != 0 || box[1][2] != 0))
+    const bool turned = (periodic[0] && (box[0][1] != 0 || box[0][2] != 0)) || (periodic[1] && box[1][2] != 0);
+    if (turned)
         return fcs_fail(
             FCS_ERROR_INCOMPATIBLE_METHOD, function,
             "box vectors a = (%g, %g, %g), b = (%g, %g, %g); expected a along x and b in the plane of x and y: turn the system",
@@ -56,10 +72,12 @@ static FCSResult tell_box(FCS handle, const char* function, graft_context* conte
     told.struct_size = sizeof told;
     for (k = 0; k < 3; ++k) {
         told.lower[k] = handle->origin[k];
-        told.upper[k] = handle->origin[k] + box[k][k];
+        told.upper[k] = handle->origin[k] + (periodic[k] ? box[k][k] : 1);
         told.periodic[k] = periodic[k];
     }
-    told.tilt[0] = box[1][0], told.tilt[1] = box[2][0], told.tilt[2] = box[2][1];
+    told.tilt[0] = periodic[0] && periodic[1] ? box[1][0] : 0;
+    told.tilt[1] = periodic[0] && periodic[2] ? box[2][0] : 0;
+    told.tilt[2] = periodic[1] && periodic[2] ? box[2][1] : 0;
     status = handle->api->context_set_box(context, open ? NULL : &told);
     return status == GRAFT_OK ? FCS_RESULT_SUCCESS : fcs_graft_failed(handle, function, status);
 }
@@ -121,10 +139,11 @@ static double over_tolerance(FCS handle, const sizes* error, const sizes* whole)
     return errors[kind] == 0 ? 0 : errors[kind] / allowed;
 }
 
-static FCSResult once(FCS handle, double accuracy, const charges* c, fields* f) {
+static FCSResult once(FCS handle, double accuracy, bool exact, const charges* c, fields* f) {
     graft_context* context = NULL;
-    FCSResult result = make_context(handle, "fcs_tune", accuracy, &context);
-    result = result != FCS_RESULT_SUCCESS ? result : tell_box(handle, "fcs_tune", context);
+    FCSResult result = make_context(handle, "fcs_tune", accuracy, exact, &context);
+    if (result == FCS_RESULT_SUCCESS)
+        result = fcs_agree(handle->communicator, "fcs_tune", tell_box(handle, "fcs_tune", context));
     result = result != FCS_RESULT_SUCCESS ? result : compute(handle, "fcs_tune", context, c, f);
     if (context != NULL)
         handle->api->context_destroy(&context);
@@ -132,7 +151,7 @@ static FCSResult once(FCS handle, double accuracy, const charges* c, fields* f) 
 }
 
 /* Collective. The loosest accuracy found whose error, against a much finer one, is within the tolerance. */
-static FCSResult find_accuracy(FCS handle, const charges* c, fields* coarse, fields* fine) {
+static FCSResult find_accuracy(FCS handle, const charges* c, fields* coarse, fields* fine, bool* measured) {
     double accuracy = loosest, reference = 0, over = 0;
     int round;
     for (round = 0; round < most_rounds; ++round) {
@@ -140,17 +159,18 @@ static FCSResult find_accuracy(FCS handle, const charges* c, fields* coarse, fie
         sizes error, whole;
         if (reference == 0 || reference > accuracy / 30) {
             reference = fmax(accuracy / 1000, finest);
-            result = once(handle, reference, c, fine);
+            result = once(handle, reference, true, c, fine);
             if (result != FCS_RESULT_SUCCESS)
                 return result;
         }
-        result = once(handle, accuracy, c, coarse);
+        result = once(handle, accuracy, false, c, coarse);
         if (result != FCS_RESULT_SUCCESS)
             return result;
         error = size_of(handle, c->n, coarse, fine), whole = size_of(handle, c->n, fine, NULL);
         over = over_tolerance(handle, &error, &whole);
         if (over <= 0.7) {
             handle->accuracy = accuracy;
+            *measured = whole.potential > 0;
             return FCS_RESULT_SUCCESS;
         }
         accuracy *= fmin(0.5, fmax(0.02, 0.4 / over));
@@ -180,18 +200,26 @@ static FCSResult check(FCS handle, const char* function, int n, const double* po
     return FCS_RESULT_SUCCESS;
 }
 
-/* Collective. What a rank's own arguments are refused for, all ranks learn before any of them waits for the others. */
-static FCSResult agree(FCS handle, const char* function, FCSResult result) {
-    if (handle == FCS_NULL || everywhere(handle, result == FCS_RESULT_SUCCESS) || result != FCS_RESULT_SUCCESS)
+/* Collective: check() on all ranks, and how many particles they have together. */
+static FCSResult begin(FCS handle, const char* function, int n, const double* positions, const double* charge) {
+    FCSResult result = check(handle, function, n, positions, charge);
+    double mine[2] = {n > 0 ? n : 0, 0}, all[2] = {0, 0};
+    if (handle == FCS_NULL)
         return result;
-    return fcs_fail(FCS_ERROR_LOGICAL_ERROR, function, "another rank's arguments were refused; its own text says why");
+    result = fcs_agree(handle->communicator, function, result);
+    mine[1] = handle->tuned ? 0 : 1;
+    MPI_Allreduce(mine, all, 2, MPI_DOUBLE, MPI_SUM, handle->communicator);
+    handle->tuned = all[1] == 0 && handle->tuned_particles == all[0];
+    handle->tuned_particles = all[0];
+    return result;
 }
 
 FCSResult fcs_tune(FCS handle, fcs_int local_particles, fcs_float* positions, fcs_float* charge) {
     const charges c = {local_particles, positions, charge};
     fields coarse = {0}, fine = {0};
+    bool measured = true;
     const size_t each = (size_t)(local_particles > 0 ? local_particles : 1) * sizeof(double);
-    FCSResult result = agree(handle, __func__, check(handle, __func__, local_particles, positions, charge));
+    FCSResult result = begin(handle, __func__, local_particles, positions, charge);
     if (result != FCS_RESULT_SUCCESS || handle->tuned)
         return result;
     fcs_renew(handle);
@@ -200,12 +228,12 @@ FCSResult fcs_tune(FCS handle, fcs_int local_particles, fcs_float* positions, fc
         coarse.field = malloc(3 * each), coarse.potential = malloc(each), fine.field = malloc(3 * each),
         fine.potential = malloc(each);
         if (everywhere(handle, coarse.field != NULL && coarse.potential != NULL && fine.field != NULL && fine.potential != NULL))
-            result = find_accuracy(handle, &c, &coarse, &fine);
+            result = find_accuracy(handle, &c, &coarse, &fine, &measured);
         else
             result = fcs_fail(FCS_ERROR_ALLOC_FAILED, __func__, "no memory for %d fields on some rank", local_particles);
         free(coarse.field), free(coarse.potential), free(fine.field), free(fine.potential);
     }
-    handle->tuned = result == FCS_RESULT_SUCCESS;
+    handle->tuned = result == FCS_RESULT_SUCCESS && measured;
     return result;
 }
 
@@ -225,15 +253,22 @@ FCSResult fcs_run(FCS handle, fcs_int local_particles, fcs_float* positions, fcs
                   fcs_float* potentials) {
     const charges c = {local_particles, positions, charge};
     fields f = {0};
-    FCSResult result = agree(handle, __func__, check(handle, __func__, local_particles, positions, charge));
+    FCSResult result = begin(handle, __func__, local_particles, positions, charge);
     if (result == FCS_RESULT_SUCCESS && !handle->tuned)
         result = fcs_tune(handle, local_particles, positions, charge);
-    if (result == FCS_RESULT_SUCCESS && handle->context == NULL)
-        result = make_context(handle, __func__, handle->accuracy, &handle->context);
-    if (result == FCS_RESULT_SUCCESS && box_changed(handle)) {
+    if (handle != FCS_NULL)
+        handle->virial_known = false;
+    if (result == FCS_RESULT_SUCCESS && !everywhere(handle, handle->context != NULL)) {
+        fcs_renew(handle);
+        result = make_context(handle, __func__, handle->accuracy, false, &handle->context);
+    }
+    if (result != FCS_RESULT_SUCCESS)
+        return result;
+    if (box_changed(handle)) {
         result = tell_box(handle, __func__, handle->context);
         handle->box_is_told = result == FCS_RESULT_SUCCESS;
     }
+    result = fcs_agree(handle->communicator, __func__, result);
     if (result != FCS_RESULT_SUCCESS)
         return result;
     f.field = field, f.potential = potentials, f.wants_virial = handle->compute_virial != 0;
@@ -258,7 +293,8 @@ FCSResult fcs_compute_dipole_correction(FCS handle, fcs_int local_particles, fcs
     int i, k;
     if (result == FCS_RESULT_SUCCESS && (field_correction == NULL || energy_correction == NULL))
         result = fcs_null(__func__, "the place for the answer");
-    result = agree(handle, __func__, result);
+    if (handle != FCS_NULL)
+        result = fcs_agree(handle->communicator, __func__, result);
     if (result != FCS_RESULT_SUCCESS)
         return result;
     for (i = 0; i < local_particles; ++i)
@@ -269,6 +305,8 @@ FCSResult fcs_compute_dipole_correction(FCS handle, fcs_int local_particles, fcs
     volume = handle->box[0][0] * (handle->box[1][1] * handle->box[2][2] - handle->box[1][2] * handle->box[2][1]) -
              handle->box[0][1] * (handle->box[1][0] * handle->box[2][2] - handle->box[1][2] * handle->box[2][0]) +
              handle->box[0][2] * (handle->box[1][0] * handle->box[2][1] - handle->box[1][1] * handle->box[2][0]);
+    if (isnan(epsilon))
+        return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, __func__, "epsilon is no number");
     if (volume == 0)
         return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, __func__, "the box vectors span no volume");
     factor = epsilon < 0 ? 0 : 4 * 3.14159265358979323846 / ((1 + 2 * epsilon) * fabs(volume));

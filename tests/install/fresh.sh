@@ -206,5 +206,6 @@ connect
 copy_clone
 inside apt-get update -q
 [ -z "$ccache" ] || inside apt-get install -y -q --no-install-recommends ccache
+asked=$suite
 run_what
-echo "fresh.sh: $suite $what: passed"
+echo "fresh.sh: $asked $what: passed"

@@ -194,9 +194,36 @@ static void test_tolerances(const char* method, double edge, int periodic) {
             if (rank == 0)
                 printf("%s, periodic %d, type %d, tolerance 1e-%d: error %.2g\n", method, periodic, type, digits, found);
             CHECK(found < relative);
-            CHECK(type <= 2 || found > 1e-4 * relative);
+            CHECK(type <= 2 || found > 1e-4 * relative || (c.n < 1000 && !periodic)); /* all pairs in double are exact */
             CHECK(fine(fcs_destroy(handle)));
         }
+}
+
+/* Settings that change between runs, on one rank alone, too: nobody waits for ever, and what was kept before is kept. */
+static void test_changes(void) {
+    const double edges[3] = {1, 1, 1}, nonsense[3] = {NAN, 0, 0};
+    const fcs_int open[3] = {0, 0, 0}, periodic[3] = {1, 1, 1};
+    FCS handle = make("fmm", edges, open), wrong = FCS_NULL;
+    double before;
+    CHECK(run(handle));
+    before = compare().field;
+    CHECK(fine(fcs_set_tolerance(handle, FCS_TOLERANCE_TYPE_FIELD_REL, 1e-9)) && run(handle) && compare().field < 1e-9);
+    CHECK(fine(fcs_set_tolerance(handle, FCS_TOLERANCE_TYPE_UNDEFINED, 0)) && run(handle));
+    CHECK(fabs(compare().field / before - 1) < 1e-3);
+    if (rank == 0)
+        CHECK(fine(fcs_set_total_particles(handle, c.n + 1)));
+    CHECK(run(handle));
+    if (rank == 0)
+        CHECK(fails(fcs_set_parameters(handle, "graft_nonsense,1", 0), FCS_ERROR_WRONG_ARGUMENT, "nonsense"));
+    CHECK(run(handle));
+    CHECK(fine(fcs_set_periodicity(handle, periodic)));
+    if (rank == 0)
+        CHECK(fine(fcs_set_box_a(handle, nonsense)));
+    CHECK(rank == 0 ? fails(fcs_run(handle, c.mine, c.own_x[0], c.own_q, NULL, NULL), FCS_ERROR_WRONG_ARGUMENT, "graft: ")
+                    : fails(fcs_run(handle, c.mine, c.own_x[0], c.own_q, NULL, NULL), FCS_ERROR_LOGICAL_ERROR, "another rank"));
+    CHECK(fine(fcs_destroy(handle)));
+    CHECK(rank == 0 ? fails(fcs_init(&wrong, "wolf", MPI_COMM_WORLD), FCS_ERROR_WRONG_ARGUMENT, "wolf")
+                    : fails(fcs_init(&wrong, "fmm", MPI_COMM_WORLD), FCS_ERROR_LOGICAL_ERROR, "another rank"));
 }
 
 static void test_salt(void) {
@@ -295,6 +322,9 @@ static void test_wrong_calls(void) {
     CHECK(fine(fcs_get_compute_virial(handle, &number)) && number == 1);
     CHECK(fails(fcs_set_parameters(handle, "graft_precision,fp65", 0), FCS_ERROR_WRONG_ARGUMENT, "fp65"));
     CHECK(fails(fcs_set_parameters(handle, "box_b,1,2", 0), FCS_ERROR_WRONG_ARGUMENT, "box_b"));
+    CHECK(fails(fcs_set_parameters(handle, "total_particles,p3m_grid,32", 0), FCS_ERROR_WRONG_ARGUMENT, "total_particles"));
+    CHECK(fails(fcs_set_parameters(handle, "periodicity,0.5,1,1", 0), FCS_ERROR_WRONG_ARGUMENT, "periodicity"));
+    CHECK(fails(fcs_set_parameters(handle, "graft_interaction,gravity", 0), FCS_ERROR_WRONG_ARGUMENT, "always"));
     CHECK(fails(fcs_set_parameters(handle, "colour,red", 0), FCS_ERROR_WRONG_ARGUMENT, "colour"));
     CHECK(fine(fcs_set_parameters(handle, "colour,red,r_cut,2", 1)) && fine(fcs_get_r_cut(handle, &value)) && value == 2);
     x[0] = NAN;
@@ -310,6 +340,10 @@ int main(int count, char** words) {
     fill(1200, 1);
     sum_open();
     test_tolerances("fmm", 1, 0);
+    fill(300, 1); /* so few that all pairs are summed */
+    sum_open();
+    test_tolerances("p3m", 1, 0);
+    test_changes();
     fill(120, 3);
     sum_periodic(3);
     test_tolerances("p2nfft", 3, 1);

@@ -161,8 +161,8 @@ TEST(PeriodicHeavyBody, FeelsTheOthers) {
             Cloud cloud;
             std::mt19937_64 random(2);
             std::uniform_real_distribution<double> uniform;
-            std::normal_distribution<double> normal(0.5, clump);
-            const auto at = [&] { return clump > 0 ? normal(random) : uniform(random); };
+            std::normal_distribution<double> normal;
+            const auto at = [&] { return clump > 0 ? 0.5 + clump * normal(random) : uniform(random); };
             for (int i = 0; i < 6000; ++i) {
                 const double x = at(), y = at(), z = at();
                 add(cloud, x, y, z, i == 0 ? 0.0 : 1.0);
