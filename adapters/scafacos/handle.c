@@ -76,9 +76,9 @@ FCSResult fcs_init(FCS* handle, const char* method, MPI_Comm communicator) {
     FCSResult result;
     NOT_NULL(handle);
     *handle = FCS_NULL;
-    result = fcs_agree(communicator, __func__, make_handle(&made, method, communicator));
+    result = fcs_agree(communicator, __func__, make_handle(&made, method, communicator), NULL, 0);
     if (result == FCS_RESULT_SUCCESS)
-        result = fcs_agree(communicator, __func__, connect(made));
+        result = fcs_agree(communicator, __func__, connect(made), NULL, 0);
     if (result != FCS_RESULT_SUCCESS)
         fcs_destroy(made);
     else
@@ -141,12 +141,16 @@ fcs_int fcs_get_dimensions(FCS handle) {
     return handle != FCS_NULL ? 3 : -1;
 }
 
+static FCSResult set_flag(const char* function, fcs_int* kept, fcs_int flag) {
+    if (flag != 0 && flag != 1)
+        return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, function, "a flag of %d; expected 0 or 1", flag);
+    *kept = flag;
+    return FCS_RESULT_SUCCESS;
+}
+
 FCSResult fcs_set_near_field_flag(FCS handle, fcs_int flag) {
     NOT_NULL(handle);
-    if (flag != 0 && flag != 1)
-        return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, __func__, "near_field_flag %d; expected 0 or 1", flag);
-    handle->near_field = flag;
-    return FCS_RESULT_SUCCESS;
+    return set_flag(__func__, &handle->near_field, flag);
 }
 
 fcs_int fcs_get_near_field_flag(FCS handle) {
@@ -229,10 +233,7 @@ FCSResult fcs_get_tolerance(FCS handle, fcs_int* type, fcs_float* tolerance) {
 
 FCSResult fcs_set_compute_virial(FCS handle, fcs_int compute_virial) {
     NOT_NULL(handle);
-    if (compute_virial != 0 && compute_virial != 1)
-        return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, __func__, "compute_virial %d; expected 0 or 1", compute_virial);
-    handle->compute_virial = compute_virial;
-    return FCS_RESULT_SUCCESS;
+    return set_flag(__func__, &handle->compute_virial, compute_virial);
 }
 
 FCSResult fcs_get_compute_virial(FCS handle, fcs_int* compute_virial) {

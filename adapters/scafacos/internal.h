@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-enum { box_vectors = 3, has_origin = 8, has_periodicity = 16, has_total = 32, has_all = 63 };
+enum { box_vectors = 3, has_origin = 8, has_periodicity = 16, has_total = 32, fcs_most_sums = 4 };
 
 /* What is taken and has no effect. */
 struct fcs_unused {
@@ -44,8 +44,9 @@ FCSResult fcs_fail(int code, const char* function, const char* format, ...) __at
 FCSResult fcs_null(const char* function, const char* what);
 /* Graft's own text, with the code that fits its status best. */
 FCSResult fcs_graft_failed(const struct _FCS_t* handle, const char* function, int32_t status);
-/* Collective. What one rank was refused for, all ranks learn before any of them waits for the others. */
-FCSResult fcs_agree(MPI_Comm communicator, const char* function, FCSResult result);
+/* Collective. What one rank was refused for, all ranks learn before any of them waits for the others. On the way `count` numbers
+ * are added up over all ranks. */
+FCSResult fcs_agree(MPI_Comm communicator, const char* function, FCSResult result, double* sums, int count);
 /* Forgets the context: options have changed. */
 void fcs_renew(FCS handle);
 

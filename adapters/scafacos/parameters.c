@@ -48,21 +48,30 @@ static bool read_numbers(reader* r, double* value, int count) {
     return true;
 }
 
-static FCSResult set_box_vector(FCS handle, int which, const double* value) {
-    return which == 0   ? fcs_set_box_a(handle, value)
-           : which == 1 ? fcs_set_box_b(handle, value)
-           : which == 2 ? fcs_set_box_c(handle, value)
-                        : fcs_set_box_origin(handle, value);
-}
+typedef struct {
+    const char* name;
+    FCSResult (*set)(FCS handle, const fcs_float* vector);
+} vector_parameter;
+static const vector_parameter vectors[] = {{"box_a", fcs_set_box_a},
+                                           {"box_b", fcs_set_box_b},
+                                           {"box_c", fcs_set_box_c},
+                                           {"box_origin", fcs_set_box_origin},
+                                           {"offset", fcs_set_box_origin}};
 
-static FCSResult set_one(FCS handle, int which, fcs_int value) {
-    return which == 0   ? fcs_set_near_field_flag(handle, value)
-           : which == 1 ? fcs_set_total_particles(handle, value)
-           : which == 2 ? fcs_set_compute_virial(handle, value)
-           : which == 3 ? fcs_set_max_local_particles(handle, value)
-           : which == 5 ? fcs_set_redistribute(handle, value)
-                        : fcs_set_dimensions(handle, value);
-}
+typedef struct {
+    const char* name;
+    FCSResult (*set)(FCS handle, fcs_int value);
+} whole_parameter;
+static const whole_parameter wholes[] = {
+    {"near_field_flag", fcs_set_near_field_flag}, {"total_particles", fcs_set_total_particles},
+    {"require_virial", fcs_set_compute_virial},   {"max_local_particles", fcs_set_max_local_particles},
+    {"redistribute", fcs_set_redistribute},       {"dim", fcs_set_dimensions}};
+
+/* From FCS_TOLERANCE_TYPE_ENERGY on. */
+static const char* const tolerances[] = {"tolerance_energy",        "tolerance_energy_rel", "tolerance_potential",
+                                         "tolerance_potential_rel", "tolerance_field",      "tolerance_field_rel"};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static FCSResult too_few(const char* name) {
     return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, "fcs_set_parameters", "'%s' has too few numbers, or one that is not whole", name);
@@ -83,13 +92,6 @@ static FCSResult set_key(FCS handle, const char* key, reader* r) {
     return FCS_RESULT_SUCCESS;
 }
 
-static int place_of(const char* word, const char* const* names) {
-    int k = 0;
-    while (names[k] != NULL && strcmp(word, names[k]) != 0)
-        ++k;
-    return names[k] != NULL ? k : -1;
-}
-
 /* "p3m_grid,32,32,32": what tunes another method is passed over, with its numbers. */
 static bool passes_over(const char* name, reader* r) {
     static const char* const methods[] = {"direct_", "ewald_", "fmm_",  "memd_",  "mmm1d_", "mmm2d_",
@@ -106,43 +108,47 @@ static bool passes_over(const char* name, reader* r) {
     return true;
 }
 
-static FCSResult set_parameter(FCS handle, reader* r) {
-    static const char* const vectors[] = {"box_a", "box_b", "box_c", "box_origin", "offset", NULL};
-    static const char* const ones[] = {
-        "near_field_flag", "total_particles", "require_virial", "max_local_particles", "r_cut", "redistribute", "dim", NULL};
-    static const char* const tolerances[] = {"tolerance_energy",
-                                             "tolerance_energy_rel",
-                                             "tolerance_potential",
-                                             "tolerance_potential_rel",
-                                             "tolerance_field",
-                                             "tolerance_field_rel",
-                                             NULL};
-    char name[word_length];
+/* What fcs.h has a function for; *known tells whether it has. */
+static FCSResult set_named(FCS handle, const char* name, reader* r, bool* known) {
     double value[3];
-    int which;
+    size_t k;
+    *known = true;
+    for (k = 0; k < COUNT(vectors); ++k)
+        if (strcmp(name, vectors[k].name) == 0)
+            return read_numbers(r, value, 3) ? vectors[k].set(handle, value) : too_few(name);
+    for (k = 0; k < COUNT(wholes); ++k)
+        if (strcmp(name, wholes[k].name) == 0)
+            return read_numbers(r, value, 1) && is_whole(value[0]) ? wholes[k].set(handle, (fcs_int)value[0]) : too_few(name);
+    for (k = 0; k < COUNT(tolerances); ++k)
+        if (strcmp(name, tolerances[k]) == 0)
+            return read_numbers(r, value, 1) ? fcs_set_tolerance(handle, (fcs_int)k + FCS_TOLERANCE_TYPE_ENERGY, value[0])
+                                             : too_few(name);
+    if (strcmp(name, "r_cut") == 0)
+        return read_numbers(r, value, 1) ? fcs_set_r_cut(handle, value[0]) : too_few(name);
+    *known = strcmp(name, "periodicity") == 0;
+    if (*known) {
+        fcs_int periodicity[3];
+        if (!read_numbers(r, value, 3) || !is_whole(value[0]) || !is_whole(value[1]) || !is_whole(value[2]))
+            return too_few(name);
+        for (k = 0; k < 3; ++k)
+            periodicity[k] = (fcs_int)value[k];
+        return fcs_set_periodicity(handle, periodicity);
+    }
+    return FCS_RESULT_SUCCESS;
+}
+
+static FCSResult set_parameter(FCS handle, reader* r) {
+    char name[word_length];
+    bool known;
+    FCSResult result;
     snprintf(name, sizeof name, "%s", r->word);
     if (strncmp(name, "graft_", 6) == 0)
         return set_key(handle, name + 6, r);
-    if ((which = place_of(name, vectors)) >= 0)
-        return read_numbers(r, value, 3) ? set_box_vector(handle, which, value) : too_few(name);
-    if (strcmp(name, "periodicity") == 0) {
-        if (!read_numbers(r, value, 3) || !is_whole(value[0]) || !is_whole(value[1]) || !is_whole(value[2]))
-            return too_few(name);
-        const fcs_int periodicity[3] = {(fcs_int)value[0], (fcs_int)value[1], (fcs_int)value[2]};
-        return fcs_set_periodicity(handle, periodicity);
-    }
-    if ((which = place_of(name, ones)) >= 0) {
-        if (!read_numbers(r, value, 1))
-            return too_few(name);
-        return which == 4           ? fcs_set_r_cut(handle, value[0])
-               : is_whole(value[0]) ? set_one(handle, which, (fcs_int)value[0])
-                                    : too_few(name);
-    }
-    if ((which = place_of(name, tolerances)) >= 0)
-        return read_numbers(r, value, 1) ? fcs_set_tolerance(handle, which + 1, value[0]) : too_few(name);
-    return passes_over(name, r) ? FCS_RESULT_SUCCESS
-                                : fcs_fail(FCS_ERROR_WRONG_ARGUMENT, "fcs_set_parameters",
-                                           "'%s' is not known; expected a name of fcs.h's list, or graft_KEY", name);
+    result = set_named(handle, name, r, &known);
+    if (known || passes_over(name, r))
+        return result;
+    return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, "fcs_set_parameters",
+                    "'%s' is not known; expected a name of fcs.h's list, or graft_KEY", name);
 }
 
 FCSResult fcs_set_parameters(FCS handle, const char* parameters, fcs_int continue_on_errors) {

@@ -41,11 +41,16 @@ FCSResult fcs_graft_failed(const struct _FCS_t* handle, const char* function, in
     return fcs_fail(code, function, "graft: %s", handle->api->last_error());
 }
 
-FCSResult fcs_agree(MPI_Comm communicator, const char* function, FCSResult result) {
-    int failed = result != FCS_RESULT_SUCCESS, any = failed;
-    if (MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, communicator) != MPI_SUCCESS && result == FCS_RESULT_SUCCESS)
+FCSResult fcs_agree(MPI_Comm communicator, const char* function, FCSResult result, double* sums, int count) {
+    double mine[1 + fcs_most_sums] = {result != FCS_RESULT_SUCCESS}, all[1 + fcs_most_sums] = {0};
+    int k;
+    for (k = 0; k < count; ++k)
+        mine[1 + k] = sums[k];
+    if (MPI_Allreduce(mine, all, 1 + count, MPI_DOUBLE, MPI_SUM, communicator) != MPI_SUCCESS && result == FCS_RESULT_SUCCESS)
         return fcs_fail(FCS_ERROR_LOGICAL_ERROR, function, "MPI_Allreduce failed");
-    if (any && !failed)
+    for (k = 0; k < count; ++k)
+        sums[k] = all[1 + k];
+    if (all[0] > 0 && result == FCS_RESULT_SUCCESS)
         return fcs_fail(FCS_ERROR_LOGICAL_ERROR, function, "another rank was refused; its own text says why");
     return result;
 }

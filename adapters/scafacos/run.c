@@ -53,7 +53,7 @@ static FCSResult make_context(FCS handle, const char* function, double accuracy,
     if (status == GRAFT_OK && handle->comm != NULL)
         status = api->context_set_communicator(*context, handle->comm);
     return fcs_agree(handle->communicator, function,
-                     status == GRAFT_OK ? FCS_RESULT_SUCCESS : fcs_graft_failed(handle, function, status));
+                     status == GRAFT_OK ? FCS_RESULT_SUCCESS : fcs_graft_failed(handle, function, status), NULL, 0);
 }
 
 static FCSResult tell_box(FCS handle, const char* function, graft_context* context) {
@@ -103,12 +103,6 @@ static FCSResult compute(FCS handle, const char* function, graft_context* contex
     return status == GRAFT_OK ? FCS_RESULT_SUCCESS : fcs_graft_failed(handle, function, status);
 }
 
-/* Collective: on all ranks, or on none. */
-static bool everywhere(FCS handle, bool here) {
-    int mine = here ? 1 : 0, all = 0;
-    return MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, handle->communicator) == MPI_SUCCESS && all != 0;
-}
-
 /* Collective. Of a - b; b NULL: of a. */
 static sizes size_of(FCS handle, int n, const fields* a, const fields* b) {
     double mine[3] = {0, 0, n}, all[3] = {0, 0, 0};
@@ -143,7 +137,7 @@ static FCSResult once(FCS handle, double accuracy, bool exact, const charges* c,
     graft_context* context = NULL;
     FCSResult result = make_context(handle, "fcs_tune", accuracy, exact, &context);
     if (result == FCS_RESULT_SUCCESS)
-        result = fcs_agree(handle->communicator, "fcs_tune", tell_box(handle, "fcs_tune", context));
+        result = fcs_agree(handle->communicator, "fcs_tune", tell_box(handle, "fcs_tune", context), NULL, 0);
     result = result != FCS_RESULT_SUCCESS ? result : compute(handle, "fcs_tune", context, c, f);
     if (context != NULL)
         handle->api->context_destroy(&context);
@@ -200,75 +194,106 @@ static FCSResult check(FCS handle, const char* function, int n, const double* po
     return FCS_RESULT_SUCCESS;
 }
 
-/* Collective: check() on all ranks, and how many particles they have together. */
-static FCSResult begin(FCS handle, const char* function, int n, const double* positions, const double* charge) {
-    FCSResult result = check(handle, function, n, positions, charge);
-    double mine[2] = {n > 0 ? n : 0, 0}, all[2] = {0, 0};
+/* The box as numbers that are compared. */
+static void box_words(const struct _FCS_t* handle, double* words) {
+    int k;
+    memcpy(words, handle->box, sizeof handle->box);
+    for (k = 0; k < 3; ++k)
+        words[9 + k] = handle->origin[k], words[12 + k] = handle->periodicity[k];
+}
+
+/* What some rank still has to do. */
+typedef struct {
+    bool context, box;
+} dues;
+
+/* Collective: check() on all ranks, how many particles they have together, and what is due on any of them. */
+static FCSResult begin(FCS handle, const char* function, const charges* c, dues* due) {
+    FCSResult result = check(handle, function, c->n, c->position, c->charge);
+    double words[15], sums[fcs_most_sums];
     if (handle == FCS_NULL)
         return result;
-    result = fcs_agree(handle->communicator, function, result);
-    mine[1] = handle->tuned ? 0 : 1;
-    MPI_Allreduce(mine, all, 2, MPI_DOUBLE, MPI_SUM, handle->communicator);
-    handle->tuned = all[1] == 0 && handle->tuned_particles == all[0];
-    handle->tuned_particles = all[0];
+    box_words(handle, words);
+    sums[0] = c->n > 0 ? c->n : 0;
+    sums[1] = !handle->tuned;
+    sums[2] = handle->context == NULL;
+    sums[3] = !handle->box_is_told || memcmp(words, handle->told_box, sizeof words) != 0;
+    result = fcs_agree(handle->communicator, function, result, sums, fcs_most_sums);
+    handle->tuned = sums[1] == 0 && handle->tuned_particles == sums[0];
+    handle->tuned_particles = sums[0];
+    due->context = sums[2] > 0 || !handle->tuned;
+    due->box = sums[3] > 0 || due->context;
     return result;
 }
 
-FCSResult fcs_tune(FCS handle, fcs_int local_particles, fcs_float* positions, fcs_float* charge) {
-    const charges c = {local_particles, positions, charge};
+/* Collective. Ranks with tolerances of their own would measure unlike often. */
+static FCSResult same_tolerance(FCS handle) {
+    const double type = handle->tolerance_type, tolerance = handle->tolerance;
+    const double mine[4] = {type, -type, tolerance, -tolerance};
+    double most[4] = {0};
+    MPI_Allreduce(mine, most, 4, MPI_DOUBLE, MPI_MAX, handle->communicator);
+    if (most[0] != -most[1] || most[2] != -most[3])
+        return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, "fcs_tune", "ranks have different tolerances, here %g of type %d", tolerance,
+                        handle->tolerance_type);
+    return FCS_RESULT_SUCCESS;
+}
+
+/* Collective. */
+static FCSResult tune(FCS handle, const charges* c) {
     fields coarse = {0}, fine = {0};
     bool measured = true;
-    const size_t each = (size_t)(local_particles > 0 ? local_particles : 1) * sizeof(double);
-    FCSResult result = begin(handle, __func__, local_particles, positions, charge);
-    if (result != FCS_RESULT_SUCCESS || handle->tuned)
-        return result;
+    const size_t each = (size_t)(c->n > 0 ? c->n : 1) * sizeof(double);
+    FCSResult result = same_tolerance(handle);
     fcs_renew(handle);
     handle->accuracy = 0;
-    if (handle->tolerance_type != FCS_TOLERANCE_TYPE_UNDEFINED) {
-        coarse.field = malloc(3 * each), coarse.potential = malloc(each), fine.field = malloc(3 * each),
-        fine.potential = malloc(each);
-        if (everywhere(handle, coarse.field != NULL && coarse.potential != NULL && fine.field != NULL && fine.potential != NULL))
-            result = find_accuracy(handle, &c, &coarse, &fine, &measured);
-        else
-            result = fcs_fail(FCS_ERROR_ALLOC_FAILED, __func__, "no memory for %d fields on some rank", local_particles);
+    if (result == FCS_RESULT_SUCCESS && handle->tolerance_type != FCS_TOLERANCE_TYPE_UNDEFINED) {
+        coarse.field = malloc(3 * each), coarse.potential = malloc(each);
+        fine.field = malloc(3 * each), fine.potential = malloc(each);
+        if (coarse.field == NULL || coarse.potential == NULL || fine.field == NULL || fine.potential == NULL)
+            result = fcs_fail(FCS_ERROR_ALLOC_FAILED, "fcs_tune", "no memory for the fields of %d particles", c->n);
+        result = fcs_agree(handle->communicator, "fcs_tune", result, NULL, 0);
+        if (result == FCS_RESULT_SUCCESS)
+            result = find_accuracy(handle, c, &coarse, &fine, &measured);
         free(coarse.field), free(coarse.potential), free(fine.field), free(fine.potential);
     }
     handle->tuned = result == FCS_RESULT_SUCCESS && measured;
     return result;
 }
 
-static bool box_changed(FCS handle) {
-    double now[15];
-    bool changed;
-    int k;
-    memcpy(now, handle->box, sizeof handle->box);
-    for (k = 0; k < 3; ++k)
-        now[9 + k] = handle->origin[k], now[12 + k] = handle->periodicity[k];
-    changed = !handle->box_is_told || memcmp(now, handle->told_box, sizeof now) != 0;
-    memcpy(handle->told_box, now, sizeof now);
-    return changed;
+/* Collective: the context that computes, and its box. */
+static FCSResult prepare(FCS handle, const char* function, const dues* due) {
+    FCSResult result = FCS_RESULT_SUCCESS;
+    if (due->context) {
+        fcs_renew(handle);
+        result = make_context(handle, function, handle->accuracy, false, &handle->context);
+    }
+    if (result != FCS_RESULT_SUCCESS || !due->box)
+        return result;
+    box_words(handle, handle->told_box);
+    result = tell_box(handle, function, handle->context);
+    handle->box_is_told = result == FCS_RESULT_SUCCESS;
+    return fcs_agree(handle->communicator, function, result, NULL, 0);
+}
+
+FCSResult fcs_tune(FCS handle, fcs_int local_particles, fcs_float* positions, fcs_float* charge) {
+    const charges c = {local_particles, positions, charge};
+    dues due = {true, true};
+    const FCSResult result = begin(handle, __func__, &c, &due);
+    return result != FCS_RESULT_SUCCESS || handle->tuned ? result : tune(handle, &c);
 }
 
 FCSResult fcs_run(FCS handle, fcs_int local_particles, fcs_float* positions, fcs_float* charge, fcs_float* field,
                   fcs_float* potentials) {
     const charges c = {local_particles, positions, charge};
     fields f = {0};
-    FCSResult result = begin(handle, __func__, local_particles, positions, charge);
-    if (result == FCS_RESULT_SUCCESS && !handle->tuned)
-        result = fcs_tune(handle, local_particles, positions, charge);
+    dues due = {true, true};
+    FCSResult result = begin(handle, __func__, &c, &due);
     if (handle != FCS_NULL)
         handle->virial_known = false;
-    if (result == FCS_RESULT_SUCCESS && !everywhere(handle, handle->context != NULL)) {
-        fcs_renew(handle);
-        result = make_context(handle, __func__, handle->accuracy, false, &handle->context);
-    }
-    if (result != FCS_RESULT_SUCCESS)
-        return result;
-    if (box_changed(handle)) {
-        result = tell_box(handle, __func__, handle->context);
-        handle->box_is_told = result == FCS_RESULT_SUCCESS;
-    }
-    result = fcs_agree(handle->communicator, __func__, result);
+    if (result == FCS_RESULT_SUCCESS && !handle->tuned)
+        result = tune(handle, &c);
+    if (result == FCS_RESULT_SUCCESS)
+        result = prepare(handle, __func__, &due);
     if (result != FCS_RESULT_SUCCESS)
         return result;
     f.field = field, f.potential = potentials, f.wants_virial = handle->compute_virial != 0;
@@ -288,20 +313,18 @@ FCSResult fcs_run(FCS handle, fcs_int local_particles, fcs_float* positions, fcs
  * dipole moment. */
 FCSResult fcs_compute_dipole_correction(FCS handle, fcs_int local_particles, fcs_float* positions, fcs_float* charge,
                                         fcs_float epsilon, fcs_float* field_correction, fcs_float* energy_correction) {
-    double mine[3] = {0, 0, 0}, moment[3] = {0, 0, 0}, volume, factor;
+    double moment[3] = {0, 0, 0}, volume, factor;
     FCSResult result = check(handle, __func__, local_particles, positions, charge);
     int i, k;
     if (result == FCS_RESULT_SUCCESS && (field_correction == NULL || energy_correction == NULL))
         result = fcs_null(__func__, "the place for the answer");
+    for (i = 0; i < local_particles && result == FCS_RESULT_SUCCESS; ++i)
+        for (k = 0; k < 3; ++k)
+            moment[k] += charge[i] * positions[3L * i + k];
     if (handle != FCS_NULL)
-        result = fcs_agree(handle->communicator, __func__, result);
+        result = fcs_agree(handle->communicator, __func__, result, moment, 3);
     if (result != FCS_RESULT_SUCCESS)
         return result;
-    for (i = 0; i < local_particles; ++i)
-        for (k = 0; k < 3; ++k)
-            mine[k] += charge[i] * positions[3L * i + k];
-    if (MPI_Allreduce(mine, moment, 3, MPI_DOUBLE, MPI_SUM, handle->communicator) != MPI_SUCCESS)
-        return fcs_fail(FCS_ERROR_LOGICAL_ERROR, __func__, "MPI_Allreduce failed");
     volume = handle->box[0][0] * (handle->box[1][1] * handle->box[2][2] - handle->box[1][2] * handle->box[2][1]) -
              handle->box[0][1] * (handle->box[1][0] * handle->box[2][2] - handle->box[1][2] * handle->box[2][0]) +
              handle->box[0][2] * (handle->box[1][0] * handle->box[2][1] - handle->box[1][1] * handle->box[2][0]);

@@ -205,11 +205,17 @@ static void test_changes(void) {
     const fcs_int open[3] = {0, 0, 0}, periodic[3] = {1, 1, 1};
     FCS handle = make("fmm", edges, open), wrong = FCS_NULL;
     double before;
+    int type;
     CHECK(run(handle));
     before = compare().field;
     CHECK(fine(fcs_set_tolerance(handle, FCS_TOLERANCE_TYPE_FIELD_REL, 1e-9)) && run(handle) && compare().field < 1e-9);
     CHECK(fine(fcs_set_tolerance(handle, FCS_TOLERANCE_TYPE_UNDEFINED, 0)) && run(handle));
     CHECK(fabs(compare().field / before - 1) < 1e-3);
+    for (type = FCS_TOLERANCE_TYPE_FIELD_REL; type >= 0 && ranks > 1; type -= FCS_TOLERANCE_TYPE_FIELD_REL) {
+        CHECK(fine(fcs_set_tolerance(handle, FCS_TOLERANCE_TYPE_FIELD_REL - (rank == 0 ? type : 0), 1e-3)));
+        CHECK(type == 0 ? run(handle)
+                        : fails(fcs_run(handle, c.mine, c.own_x[0], c.own_q, NULL, NULL), FCS_ERROR_WRONG_ARGUMENT, "different"));
+    }
     if (rank == 0)
         CHECK(fine(fcs_set_total_particles(handle, c.n + 1)));
     CHECK(run(handle));
