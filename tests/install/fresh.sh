@@ -125,15 +125,20 @@ examples_of_install() {
     sed -n '/^P=/,/^```/{/```/d;p}' docs/user/install.md | sed '/LINK$/s/$/ \&\& .\/a.out decks\/minimal.yaml/'
 }
 
-# In a root that has nothing but them and what they depend on.
-use_packages() {
-    local built=$root/graft
+# A second root, with these files and nothing else.
+take_second_root() {
     take_temporary_root
     make_root
     connect
     mkdir "$root/graft"
-    cp "$built"/build/packages/*.deb "$built/examples/01_minimal.c" "$root/graft"
+    cp "$@" "$root/graft"
     inside apt-get update -q
+}
+
+# In a root that has nothing but them and what they depend on.
+use_packages() {
+    local built=$root/graft
+    take_second_root "$built"/build/packages/*.deb "$built/examples/01_minimal.c"
     inside bash -exc "export DEBIAN_FRONTEND=noninteractive
 apt-get install -y -q --no-install-recommends ./libgraft1_*.deb ./graft_*.deb ./python3-graft_*.deb
 graft selftest --require cpu
@@ -148,12 +153,7 @@ graft selftest --require cpu,mpi"
 use_wheel() { # the root that it was built in, the suite
     local built=$1/graft
     suite=$2
-    take_temporary_root
-    make_root
-    connect
-    mkdir "$root/graft"
-    cp "$built"/build/packages/*.whl "$built/examples/01_minimal.c" "$root/graft"
-    inside apt-get update -q
+    take_second_root "$built"/build/packages/*.whl "$built/examples/01_minimal.c"
     inside bash -exc "export DEBIAN_FRONTEND=noninteractive
 apt-get install -y -q --no-install-recommends python3-venv gcc libc6-dev pkg-config
 python3 -m venv /venv

@@ -7,11 +7,11 @@ from .library import command
 
 
 def main() -> None:
-    """Becomes the command. Exit status 127 where there is none."""
+    """Becomes the command. Exit status 1 where there is none."""
     path = command()
     if path is None:
-        sys.exit(f"graft: no graft command is installed with {os.path.dirname(__file__)}; python3 -m pip install libgraft, or "
-                 "cmake --install")
+        sys.exit(f"graft: no graft command is installed with {os.path.dirname(__file__)}; install the wheel of ./bootstrap wheel, or "
+                 "use cmake --install")
     os.execv(path, ["graft", *sys.argv[1:]])
 
 
