@@ -5,6 +5,7 @@
 #include "backend/exact_memory_gpu.cuh"
 #include "backend/primitives_gpu.cuh"
 #include "engine/checks.hpp"
+#include "forces/frame.hpp"
 #include "particles/import_arrays.hpp"
 #include "periodic/periodic.hpp"
 
@@ -97,8 +98,10 @@ void ImportStep::import_particles(Computation& c) {
     if (c.job.per_particle && !input.softening.present()) // other ranks' particles have lengths of their own
         particles::fill(c.queue, softening.data(), c.job.settings.softening_length, n);
     import_targets(c);
+    const bool any_charge = c.job.over_ranks || c.job.settings.precision == settings::Precision::fp64; // all ranks agree on it
     if (n > 0)
-        particles::finish_import(c.queue, charge.data(), n, c.block_sums.data(), c.import_state());
+        particles::finish_import(c.queue, charge.data(), n, any_charge ? 0 : forces::least_charge_in_single,
+                                 c.block_sums.data(), c.import_state());
     else
         particles::conclude_imports(c.queue, c.import_state());
 }

@@ -31,7 +31,7 @@ struct ImportBatch {
 };
 
 __global__ void clear_kernel(DeviceImportState* state) {
-    *state = {no_bad, 0, 0, 0, 1, 0};
+    *state = {no_bad, 0, 0, 0, INFINITY, 1, 0};
 }
 
 __global__ void import_kernel(const ImportBatch batch, DeviceImportState* state) {
@@ -55,49 +55,63 @@ __global__ void fill_kernel(double* out, double value, int64_t n) {
         out[i] = value;
 }
 
+struct Least {
+    __device__ double operator()(double a, double b) const { return fmin(a, b); }
+};
+
 __global__ void magnitude_kernel(const double* charge, int64_t n, double* partial) {
     using Reduce = cub::BlockReduce<double, threads>;
     __shared__ typename Reduce::TempStorage storage;
-    double sum = 0, net = 0;
+    double sum = 0, net = 0, lightest = INFINITY;
     for (int k = 0; k < per_thread; ++k) {
         const int64_t i = int64_t{blockIdx.x} * partial_block + k * threads + threadIdx.x;
         const double value = i < n ? charge[i] : 0.0;
         sum += fabs(value), net += value;
+        lightest = value != 0 ? fmin(lightest, fabs(value)) : lightest;
     }
     sum = Reduce(storage).Sum(sum);
     __syncthreads(); // the storage is free again
     net = Reduce(storage).Sum(net);
-    if (threadIdx.x == 0)
-        partial[blockIdx.x] = sum, partial[gridDim.x + blockIdx.x] = net;
+    __syncthreads();
+    lightest = Reduce(storage).Reduce(lightest, Least());
+    if (threadIdx.x == 0) {
+        double* const own = partial + blockIdx.x;
+        own[0] = sum, own[gridDim.x] = net, own[2 * gridDim.x] = lightest;
+    }
 }
 
-/// The first bad value, if any, stops the computation.
-__device__ void conclude(const DeviceImportState* state, backend::DeviceStatus* status) {
+/// The first bad value, if any, stops the computation, or else a charge lighter than `least`.
+__device__ void conclude(const DeviceImportState* state, double least, backend::DeviceStatus* status) {
     const uint64_t first_bad = __ldcg(&state->first_bad);
-    if (first_bad == no_bad)
+    if (first_bad == no_bad) {
+        if (state->lightest * state->scale < least)
+            backend::stop_with(status, too_light);
         return;
+    }
     status->first_bad = static_cast<int64_t>(first_bad & ((uint64_t{1} << item_bits) - 1));
     status->bad_array = static_cast<int64_t>(first_bad >> item_bits);
     backend::stop_with(status, backend::bad_value);
 }
 
 __global__ void conclude_kernel(const DeviceImportState* state, backend::DeviceStatus* status) {
-    conclude(state, status);
+    conclude(state, 0, status);
 }
 
 /// The scale from all blocks' sums, to `state` where `keep`; thread 0 has it.
 __device__ double find_scale(const double* partial, int64_t count, bool keep, DeviceImportState* state) {
     using Reduce = cub::BlockReduce<double, sum_threads>;
     __shared__ typename Reduce::TempStorage storage;
-    double sum = 0, net = 0;
+    double sum = 0, net = 0, lightest = INFINITY;
     for (int64_t b = threadIdx.x; b < count; b += sum_threads)
-        sum += partial[b], net += partial[count + b];
+        sum += partial[b], net += partial[count + b], lightest = fmin(lightest, partial[2 * count + b]);
     sum = Reduce(storage).Sum(sum);
     __syncthreads(); // the storage is free again
     net = Reduce(storage).Sum(net);
+    __syncthreads();
+    lightest = keep ? Reduce(storage).Reduce(lightest, Least()) : lightest; // the same choice in all threads of a block
     const double scale = charge_scale(sum);
     if (threadIdx.x == 0 && keep) {
-        state->magnitude = sum, state->net = net;
+        state->magnitude = sum, state->net = net, state->lightest = lightest;
         state->scale = scale == 0 ? 1 : scale;
         if (scale == 0)
             note_bad(state, ImportArray::charge_sum, 0);
@@ -109,19 +123,19 @@ __global__ void scale_kernel(const double* partial, int64_t count, DeviceImportS
     find_scale(partial, count, true, state);
 }
 
-__global__ void scale_charges_kernel(double* charge, int64_t n, const DeviceImportState* state,
+__global__ void scale_charges_kernel(double* charge, int64_t n, double least, const DeviceImportState* state,
                                      backend::DeviceStatus* status) {
     const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (i < n)
         charge[i] *= state->scale;
     if (i == 0)
-        conclude(state, status);
+        conclude(state, least, status);
 }
 
 /// Both at once where there are few sums: every block finds the scale for itself.
 constexpr int64_t few_sums = 128;
 __global__ void __launch_bounds__(sum_threads)
-    scale_few_kernel(const double* partial, int64_t count, double* charge, int64_t n,
+    scale_few_kernel(const double* partial, int64_t count, double* charge, int64_t n, double least,
                      DeviceImportState* state, backend::DeviceStatus* status) {
     __shared__ double common;
     const int64_t i = int64_t{blockIdx.x} * sum_threads + threadIdx.x;
@@ -133,7 +147,7 @@ __global__ void __launch_bounds__(sum_threads)
     if (i < n)
         charge[i] = value * common;
     if (i == 0)
-        conclude(state, status);
+        conclude(state, least, status);
 }
 
 __global__ void mask_kernel(const DeviceView view, int64_t n, uint8_t* active, DeviceImportState* state) {
@@ -206,26 +220,26 @@ void fill(backend::Queue& queue, double* out, double value, int64_t n) {
 }
 
 int64_t charge_partials(int64_t n) {
-    return 2 * int64_t{backend::blocks_for(n, static_cast<int>(partial_block))};
+    return 3 * int64_t{backend::blocks_for(n, static_cast<int>(partial_block))};
 }
 
-void finish_import(backend::Queue& queue, double* charge, int64_t n, double* partial,
+void finish_import(backend::Queue& queue, double* charge, int64_t n, double least, double* partial,
                    DeviceImportState* state) {
-    const int64_t count = charge_partials(n) / 2; // blocks, of two sums
+    const int64_t count = charge_partials(n) / 3; // blocks, of two sums and the lightest
     const cudaStream_t stream = queue.stream();
     magnitude_kernel<<<static_cast<unsigned>(count), threads, 0, stream>>>(charge, n, partial);
     GRAFT_CUDA_LAUNCHED("sum of magnitudes");
     ++queue.launches;
     if (count <= few_sums) {
         scale_few_kernel<<<backend::blocks_for(n, sum_threads), sum_threads, 0, stream>>>(
-            partial, count, charge, n, state, queue.status());
+            partial, count, charge, n, least, state, queue.status());
         GRAFT_CUDA_LAUNCHED("charge scale");
         ++queue.launches;
         return;
     }
     scale_kernel<<<1, sum_threads, 0, stream>>>(partial, count, state);
     GRAFT_CUDA_LAUNCHED("charge scale");
-    scale_charges_kernel<<<backend::blocks_for(n, threads), threads, 0, stream>>>(charge, n, state,
+    scale_charges_kernel<<<backend::blocks_for(n, threads), threads, 0, stream>>>(charge, n, least, state,
                                                                                   queue.status());
     GRAFT_CUDA_LAUNCHED("scale of charges");
     queue.launches += 2;

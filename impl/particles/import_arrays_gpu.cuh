@@ -25,12 +25,16 @@ enum class ImportArray : int32_t {
     charge_sum = 10
 };
 
+/// Why a computation has stopped: a charge is so light beside all others that single precision loses it.
+inline constexpr auto too_light = static_cast<backend::StopReason>(8);
+
 /// On the device, one of each computation.
 struct DeviceImportState {
     uint64_t first_bad; // array << 40 | item; all bits set: none. Of results: first_result + array
     double bad_value;   // of a result
     double magnitude; // sum of |charge|, host units
     double net;       // sum of charge, host units
+    double lightest;  // least |charge| that is not 0, host units; infinity: there is none
     double scale;     // internal charge = host charge * scale: charge_scale(magnitude)
     int64_t active;   // particles whose mask is set
 };
@@ -64,9 +68,10 @@ void import_reals(backend::Queue& queue, int count, const DeviceRealImport* impo
 void fill(backend::Queue& queue, double* out, double value, int64_t n);
 
 /// Enqueued, after the last import: magnitude and scale from n > 0 charges, which are then scaled; bad items
-/// and an infinite sum become the status bad_value. partial: charge_partials(n) values of scratch.
+/// and an infinite sum become the status bad_value, one lighter than `least` (internal) too_light.
+/// partial: charge_partials(n) values of scratch.
 int64_t charge_partials(int64_t n);
-void finish_import(backend::Queue& queue, double* charge, int64_t n, double* partial,
+void finish_import(backend::Queue& queue, double* charge, int64_t n, double least, double* partial,
                    DeviceImportState* state);
 
 /// Enqueued: active[i] = view item i != 0 (I32, I64, U64), and their number to state->active.

@@ -23,7 +23,7 @@ bool waits_for_host_tree(const DeviceJob& job) {
                "results that are final in stream order cannot wait for it; expected no GRAFT_RESULTS_NO_REPAIR, "
                "or tree.type octree, precision fp64, and particles that are not so close",
                orb ? "tree.type is orb"
-                   : "particles or lengths are too close, or too far apart, for the computation as it is set");
+                   : "particles, lengths or charges are too close, or too far apart, for the computation as it is set");
 }
 
 } // namespace

@@ -59,7 +59,7 @@ void grow(Steps& s, const backend::DeviceStatus& status) {
                    static_cast<long long>(status.leaf_entries_needed));
 }
 
-/// Bodies, softening lengths or sums are out of single precision's range, as a body that blew up is.
+/// Bodies, softening lengths, charges or sums are out of single precision's range, as a body that blew up is.
 void take_double(Steps& s) {
     Computation& c = s.c;
     c.job.settings.precision = settings::Precision::fp64;
@@ -68,7 +68,7 @@ void take_double(Steps& s) {
         c.tree_from = TreeFrom::build;
     if (c.job.settings.periodic)
         s.lattice.plan(c); // for its precision
-    c.note = "distances or softening lengths are out of single precision's range: computed in double";
+    c.note = "distances, softening lengths or charges are out of single precision's range: computed in double";
 }
 
 /// Enqueued.
@@ -102,7 +102,7 @@ void Repair::repair(Steps& s, const backend::DeviceStatus& status) {
     ++s.c.repeats;
     if (status.stop == backend::deep_cell)
         split_deep_cells(s);
-    else if (status.stop == forces::needs_double || status.stop == particles::bad_result)
+    else if (status.stop == forces::needs_double || status.stop == particles::bad_result || status.stop == particles::too_light)
         take_double(s);
     else if (status.stop == forces::softened_beyond_range)
         core::fail(core::Status::value,

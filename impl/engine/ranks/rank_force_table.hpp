@@ -27,7 +27,7 @@ struct RankWish {
 struct RankFacts {
     int64_t n, targets;
     double magnitude;  // sum of |charge|
-    double lightest;   // of a CPU: least |charge| that is not 0; 0: there is none
+    double lightest;   // least |charge| that is not 0; 0: there is none
     double corners[6]; // of their box, (-lower, upper)
     double first[3];   // particle 0
     bool has_last;     // accelerations of the last computation
@@ -36,7 +36,7 @@ struct RankFacts {
 /// What all ranks have in common.
 struct RankFrame {
     double scale;     // of charges
-    double lightest;  // of the CPUs' ranks, as in RankFacts
+    double lightest;  // as in RankFacts
     double centre[3]; // that virials refer to
     int64_t all_particles;
     bool has_box; // where the settings give none: of all particles

@@ -23,8 +23,8 @@ void call(Function function, const Arguments&... arguments) {
 
 /// Every rank splits the sum alike, sends its particles to whoever has targets within the cut-off of an image
 /// of them, and sums the pairs of its targets; the structure factors of all ranks are one sum.
-RankOutcome RanksConductor::evaluate_box(comm::Communicator& comm, const Job& job) {
-    if (begin_box(comm, job)) {
+RankOutcome RanksConductor::evaluate_box(comm::Communicator& comm, const Job& job, const RankFrame& frame) {
+    if (begin_box(comm, job, frame)) {
         core::Timer timer;
         double* structure = nullptr;
         int64_t size = 0;
@@ -40,8 +40,7 @@ RankOutcome RanksConductor::evaluate_box(comm::Communicator& comm, const Job& jo
 }
 
 /// Up to the splitting that all ranks have in common. False: no rank has a particle.
-bool RanksConductor::begin_box(comm::Communicator& comm, const Job& job) {
-    const RankFrame frame = agree_on_charges(comm, job);
+bool RanksConductor::begin_box(comm::Communicator& comm, const Job& job, const RankFrame& frame) {
     BoxFacts own{};
     comm.together([&] {
         call(job.table.box_measure, job.engine, &frame, &own);

@@ -6,6 +6,7 @@
 #include "core/timer.hpp"
 #include "engine/checks.hpp"
 #include "essential/root_cube.hpp"
+#include "forces/frame.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -44,16 +45,21 @@ RanksConductor::RanksConductor(core::Memory& memory)
 
 RankOutcome RanksConductor::evaluate(comm::Communicator& comm, const Job& job) {
     times_ = {};
-    const RankOutcome outcome = evaluate_once(comm, job);
-    if (outcome.needs_double == 0)
-        return outcome;
+    const RankFrame frame = agree_on_charges(comm, job);
+    const bool any_charge = job.settings.precision == settings::Precision::fp64 || frame.lightest == 0;
+    if (any_charge || frame.lightest * frame.scale >= forces::least_charge_in_single) {
+        const RankOutcome outcome = evaluate_once(comm, job, frame);
+        if (outcome.needs_double == 0)
+            return outcome;
+    }
     settings::Settings in_double = job.settings;
     in_double.precision = settings::Precision::fp64;
-    return evaluate_once(comm, {job.table, job.engine, in_double, job.particles, job.points, job.outputs, job.stream, job.wish});
+    const Job again{job.table, job.engine, in_double, job.particles, job.points, job.outputs, job.stream, job.wish};
+    return evaluate_once(comm, again, agree_on_charges(comm, again));
 }
 
-RankOutcome RanksConductor::evaluate_once(comm::Communicator& comm, const Job& job) {
-    RankOutcome outcome = job.settings.periodic ? evaluate_box(comm, job) : evaluate_tree(comm, job);
+RankOutcome RanksConductor::evaluate_once(comm::Communicator& comm, const Job& job, const RankFrame& frame) {
+    RankOutcome outcome = job.settings.periodic ? evaluate_box(comm, job, frame) : evaluate_tree(comm, job, frame);
     double sums[8]; // one round for both
     *std::copy_n(outcome.totals, 7, sums) = outcome.needs_double;
     comm.allreduce(sums, 8, comm::Operation::sum);
@@ -62,8 +68,8 @@ RankOutcome RanksConductor::evaluate_once(comm::Communicator& comm, const Job& j
     return outcome;
 }
 
-RankOutcome RanksConductor::evaluate_tree(comm::Communicator& comm, const Job& job) {
-    begin(comm, job);
+RankOutcome RanksConductor::evaluate_tree(comm::Communicator& comm, const Job& job, const RankFrame& frame) {
+    begin(comm, job, frame);
     core::Timer timer;
     find_pieces(comm, job);
     meet_ranks(comm, job);
@@ -100,8 +106,7 @@ RankFrame RanksConductor::agree_on_charges(comm::Communicator& comm, const Job& 
     return frame;
 }
 
-void RanksConductor::begin(comm::Communicator& comm, const Job& job) {
-    RankFrame frame = agree_on_charges(comm, job);
+void RanksConductor::begin(comm::Communicator& comm, const Job& job, RankFrame frame) {
     if (frame.all_particles > 0) {
         const particles::KeyRange root = essential::find_root(comm, job.settings, settings::TreeScope::local, facts_.corners,
                                                               [](const particles::KeyRange&) {});

@@ -42,16 +42,16 @@ class RanksConductor {
 
   private:
     /// In the precision of the settings; totals of all ranks; needs_double: how many do.
-    RankOutcome evaluate_once(comm::Communicator& comm, const Job& job);
+    RankOutcome evaluate_once(comm::Communicator& comm, const Job& job, const RankFrame& frame);
     // ranks_box.cpp
-    RankOutcome evaluate_box(comm::Communicator& comm, const Job& job);
-    bool begin_box(comm::Communicator& comm, const Job& job);
+    RankOutcome evaluate_box(comm::Communicator& comm, const Job& job, const RankFrame& frame);
+    bool begin_box(comm::Communicator& comm, const Job& job, const RankFrame& frame);
     void exchange_box(comm::Communicator& comm, const Job& job);
     std::vector<double> box_corners_; // of all ranks' targets, six each
 
-    RankOutcome evaluate_tree(comm::Communicator& comm, const Job& job);
+    RankOutcome evaluate_tree(comm::Communicator& comm, const Job& job, const RankFrame& frame);
     RankFrame agree_on_charges(comm::Communicator& comm, const Job& job);
-    void begin(comm::Communicator& comm, const Job& job);
+    void begin(comm::Communicator& comm, const Job& job, RankFrame frame);
     void find_pieces(comm::Communicator& comm, const Job& job);
     void meet_ranks(comm::Communicator& comm, const Job& job);
     void cover_targets(const Job& job);

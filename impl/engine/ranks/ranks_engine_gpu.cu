@@ -7,6 +7,7 @@
 #include "moments/expansion.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace graft::engine {
@@ -98,7 +99,10 @@ void DeviceRanks::import_particles(RankFacts& facts) {
         repair_.raise_bad_value(s_, c.queue.fetched_status());
     facts = {};
     facts.n = c.job.n, facts.targets = c.job.targets;
-    facts.magnitude = c.job.n > 0 ? c.host_outcome.data()->import.magnitude : 0; // a light charge stops this rank itself
+    if (c.job.n > 0) {
+        const particles::DeviceImportState& import = c.host_outcome.data()->import;
+        facts.magnitude = import.magnitude, facts.lightest = std::isfinite(import.lightest) ? import.lightest : 0;
+    }
     for (int k = 0; k < 6; ++k)
         facts.corners[k] = c.job.n > 0 ? known.corners[k] : -std::numeric_limits<double>::infinity();
     for (int a = 0; a < 3 && c.job.n > 0; ++a)

@@ -44,6 +44,19 @@ Settings settings_of(MacType mac, double theta) {
     return s;
 }
 
+TEST_F(GpuRanksMixed, ChargesThatDifferByMoreThanSinglePrecisionHolds) {
+    Cloud cloud = make_cloud(2000, 7);
+    cloud.q[0] = 1e36;
+    Settings s = settings_of(MacType::error, 1);
+    s.precision = Precision::mixed, s.softening = Softening::spline, s.softening_length = 0.02;
+    Choice first;
+    first.potential = first.virial = false;
+    for (const Backends& mix : mixes) {
+        const Results got = compute_on(mix, cloud, bisection(cloud, static_cast<int>(mix.size())), s, first);
+        EXPECT_LT(errors(got, exact(cloud, s, first))[0], 4 * s.accuracy) << mix.size();
+    }
+}
+
 TEST_F(GpuRanksMixed, EveryTargetMeetsEverySourceOnce) {
     constexpr double length = 1099511627776; // 2^40: every interaction is the same number
     Cloud cloud = make_cloud(test_size(4000, 1500));

@@ -293,6 +293,20 @@ TEST_F(GpuRanks, TwoHeavyBodiesAtOnePlaceFeelTheOthers) {
                     }
 }
 
+/// Which one rank alone does not see.
+TEST_F(GpuRanks, ChargesThatDifferByMoreThanSinglePrecisionHolds) {
+    for (const double mass : {1e36, 1e60, 1e200})
+        for (const Softening softening : {Softening::none, Softening::spline})
+            for (const int ranks : {1, 2, 3}) {
+                Cloud cloud = make_cloud(2000, 7);
+                cloud.q[0] = mass;
+                Settings s = on_gpu();
+                s.precision = Precision::mixed;
+                s.softening = softening, s.softening_length = softening == Softening::none ? 0 : 0.02;
+                EXPECT_LT(error_of_first(cloud, ranks, s, {}), 4) << mass << ", softening " << int(softening) << ", " << ranks;
+            }
+}
+
 /// auto: a GPU of its own for each rank, and enough particles; the CPU else. The answer is one of all ranks.
 TEST_F(GpuRanks, AutoTakesAGpuForEachRank) {
     int32_t devices = 0;

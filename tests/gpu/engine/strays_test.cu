@@ -202,6 +202,39 @@ TEST_F(Extremes, LightBodiesBesideHeavyOnes) {
                 }
 }
 
+/// Of a heavy one, and of light ones whose field it matches from far away: numbers that single precision does not have.
+TEST_F(Extremes, ChargesThatDifferByMoreThanSinglePrecisionHolds) {
+    Cases cases(3);
+    for (const double heavy : {1e34, 1e60, 1e200})
+        for (const bool far : {false, true})
+            for (const Softening softening : {Softening::none, Softening::plummer, Softening::spline})
+                for (const Method method : {Method::tree, Method::direct})
+                    for (const Precision precision : {Precision::fp32, Precision::mixed}) {
+                        if ((far && heavy > 1e60) || cases.skip())
+                            continue;
+                        Cloud cloud = cube(test_size(3000, 700));
+                        cloud.q[5] = heavy;
+                        if (far)
+                            cloud.x[5] = std::sqrt(heavy);
+                        Settings s;
+                        s.softening = softening, s.softening_length = softening == Softening::none ? 0 : 0.02;
+                        s.method = method, s.precision = precision;
+                        Settings exact = s;
+                        exact.method = Method::direct, exact.precision = Precision::fp64;
+                        Wish all, one;
+                        all.sums = one.sums = heavy < 1e100; // else beyond double
+                        one.active.assign(cloud.x.size(), 0), one.active[5] = 1;
+                        const std::string what = "heavy " + std::to_string(heavy) + (far ? ", far" : "") + ", softening " +
+                                                 std::to_string(int(softening)) + ", method " + std::to_string(int(method)) +
+                                                 ", precision " + std::to_string(int(precision));
+                        EXPECT_LT(errors(run(s, cloud, all), on_cpu(exact, cloud, all)).back(), 2 * tolerance) << what;
+                        const Answer own = run(s, cloud, one), right = on_cpu(exact, cloud, one);
+                        EXPECT_LT(std::hypot(own.ax[5] - right.ax[5], own.ay[5] - right.ay[5], own.az[5] - right.az[5]),
+                                  2 * tolerance * std::hypot(right.ax[5], right.ay[5], right.az[5]))
+                            << what << ", at the heavy one";
+                    }
+}
+
 /// A few particles of many, and points, that have a source much closer than their group is wide.
 TEST_F(Extremes, CloseSourcesOfSomeTargets) {
     Cloud cloud = cube(test_size(20000, 2000));
