@@ -8,8 +8,7 @@
 ! Phantom's own terms stay, the mean of both h and those in grad h (Price & Monaghan 2007, MNRAS 374, 1347), and the patch takes
 ! off what Graft has added for that pair. So energies, steps of single particles, sinks and MPI are Phantom's as they were.
 !
-! Where all living particles get forces, what is left of their sum (the tree's error) is taken off in equal accelerations:
-! momentum is conserved to rounding.
+! conserve_momentum is set: where all living particles get forces, these add up to zero to rounding.
 !--------------------------------------------------------------------------!
 module graft_phantom
  use graft, only:graft_t
@@ -42,7 +41,6 @@ subroutine graft_selfgravity(npart,xyzh)
  call tree%compute(npart,xyzh,size(xyzh,1),mass,field,size(field,1),potential=poten,softening=length, &
                    active=active,ierr=ierr,errmsg=text)
  if (ierr /= 0) call fatal('graft',trim(text))
- call conserve_momentum(npart)
 
 end subroutine graft_selfgravity
 
@@ -94,6 +92,7 @@ subroutine open_tree()
     if (ierr == 0) call tree%set('mac.accuracy','3e-4',ierr,text)
  endif
  if (ierr == 0) call tree%set('softening.kind','spline',ierr,text)
+ if (ierr == 0) call tree%set('conserve_momentum','true',ierr,text)
  if (ierr == 0) call tree%get('softening.length',fixed_length,ierr,text)
  if (ierr == 0 .and. fixed_length > 0.) call fatal('graft', &
     'graft.yaml has softening.length; expected none: Phantom softens gravity by h, and the terms in grad h are made for that')
@@ -151,35 +150,5 @@ subroutine describe_particles(npart,xyzh)
  !$omp end parallel do
 
 end subroutine describe_particles
-
-!--the tree's forces do not add up to zero exactly; nothing is done where only some particles get them
-subroutine conserve_momentum(npart)
- use mpiutils, only:reduceall_mpi
- integer, intent(in) :: npart
- real    :: total(5)
- integer :: i
-
- total(:) = 0.
- !$omp parallel do default(shared) private(i) reduction(+:total)
- do i=1,npart
-    if (active(i) /= 0) then
-       total(1:3) = total(1:3) + mass(i)*field(1:3,i)
-       total(4)   = total(4) + mass(i)
-    elseif (mass(i) > 0.) then
-       total(5)   = total(5) + mass(i)
-    endif
- enddo
- !$omp end parallel do
- do i=1,5
-    total(i) = reduceall_mpi('+',total(i))
- enddo
- if (total(5) > 0. .or. .not.(total(4) > 0.)) return
- !$omp parallel do default(shared) private(i)
- do i=1,npart
-    if (active(i) /= 0) field(1:3,i) = field(1:3,i) - total(1:3)/total(4)
- enddo
- !$omp end parallel do
-
-end subroutine conserve_momentum
 
 end module graft_phantom

@@ -103,7 +103,8 @@ Placement BackendChoice::choose(comm::Communicator& comm, const settings::Settin
                                 const Request& request, int32_t held) {
     Placement placement;
     placement.device_array = device_array(request);
-    const bool alone = !request.outputs.with_sums() && !request.outputs.with_potential();
+    const bool alone =
+        !request.outputs.with_sums() && !request.outputs.with_potential() && !settings.conserve_momentum;
     placement.call = {request.particles.n, alone && !request.particles.softening.present()};
     if (comm.alone()) {
         check(settings, request);

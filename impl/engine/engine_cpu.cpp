@@ -134,7 +134,19 @@ void CpuEngine::sum_field(CpuComputation& c, int round) {
         remove_self_potential(c);
     if (problem_.periodic != nullptr)
         finish_periodic(c);
-    else if (c.all.with_sums)
+    else
+        sum_totals(c);
+}
+
+/// Collective, of the whole field: what the sum of all forces is else than zero is taken off where that is wished for.
+void CpuEngine::sum_totals(CpuComputation& c) {
+    if (c.settings.conserve_momentum && !problem_.points) {
+        NetForce net;
+        c.comm.together([&] { net = sum_net_force(c.executor, view(c), sums_); });
+        c.comm.allreduce(net.value, NetForce::count, comm::Operation::sum);
+        take_off_net_force(c.executor, view(c), net, field_);
+    }
+    if (c.all.with_sums)
         c.totals = sum_up(c.executor, c.comm, view(c), sums_);
 }
 

@@ -93,6 +93,7 @@ class CpuEngine {
     void tell_of_small_fields(const CpuComputation& c, double size, bool again);
     void evaluate_periodic_reference(const CpuComputation& c);
     void finish_periodic(CpuComputation& c);
+    void sum_totals(CpuComputation& c);
 
     core::Memory& memory_;
     particles::Problem problem_;

@@ -187,8 +187,7 @@ void CpuEngine::evaluate_periodic_reference(const CpuComputation& c) {
 void CpuEngine::finish_periodic(CpuComputation& c) {
     double(&totals)[Totals::count] = c.totals.value;
     if (c.settings.method == settings::Method::reference) { // has all of it
-        if (c.all.with_sums)
-            c.totals = sum_up(c.executor, c.comm, view(c), sums_);
+        sum_totals(c);
         std::copy_n(field_.image_virial, 6, totals);
         if (c.all.with_sums)
             periodic_->finish_virial(c.comm, problem_, items(c.order), field_, totals);
@@ -208,9 +207,9 @@ void CpuEngine::finish_periodic(CpuComputation& c) {
     periodic_->add_waves(c.executor, c.comm, c.settings, problem_, items(c.order), c.all.with_potential,
                          field_, virial);
     c.report.time_s.forces += timer.seconds();
+    sum_totals(c);
     if (!c.all.with_sums)
         return;
-    c.totals = sum_up(c.executor, c.comm, view(c), sums_);
     for (int k = 0; k < 6; ++k)
         totals[k] = pairs[k] + virial[k] + (periodic_->screened() ? 0 : totals[k] - places[k]);
     periodic_->finish_virial(c.comm, problem_, items(c.order), field_, totals);

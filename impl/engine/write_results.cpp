@@ -7,6 +7,7 @@
 #include "particles/export_arrays.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace graft::engine {
 
@@ -47,39 +48,74 @@ void for_results(const backend::Executor& executor, const settings::Settings& se
              nullptr, 1);
 }
 
+/// Over fixed blocks, which are added in their order. add(k, sums of item k's block).
+template <typename Sums, typename Add>
+Sums sum_items(const backend::Executor& executor, int64_t items, core::Buffer<double>& sums, const Add& add) {
+    const int64_t blocks = (items + sum_block - 1) / sum_block;
+    sums.resize(blocks * Sums::count);
+    executor.for_blocks(items, sum_block, [&](int64_t begin, int64_t end, int) {
+        double block[Sums::count] = {};
+        for (int64_t k = begin; k < end; ++k)
+            add(k, block);
+        std::copy(block, block + Sums::count, sums.data() + (begin / sum_block) * Sums::count);
+    });
+    Sums all;
+    for (int64_t b = 0; b < blocks; ++b)
+        for (int c = 0; c < Sums::count; ++c)
+            all.value[c] += sums[b * Sums::count + c];
+    return all;
+}
+
 } // namespace
 
 Totals sum_own(const backend::Executor& executor, const FieldView& view, const double (&centre)[3],
                core::Buffer<double>& sums) {
     const particles::Problem& problem = view.problem;
     const particles::RawField& field = view.field;
-    const int64_t count = problem.target_count();
-    const int64_t blocks = (count + sum_block - 1) / sum_block;
     const bool with_potential = !field.potential.empty();
-    sums.resize(blocks * Totals::count);
-    executor.for_blocks(count, sum_block, [&](int64_t begin, int64_t end, int) {
-        double s[Totals::count] = {};
-        for (int64_t k = begin; k < end; ++k) {
-            const int64_t i = view.item_of(k);
-            const double q = problem.charge[i];
-            const double x = problem.x[i] - centre[0], y = problem.y[i] - centre[1],
-                         z = problem.z[i] - centre[2];
-            const double fx = q * field.ax[k], fy = q * field.ay[k], fz = q * field.az[k];
-            s[0] += x * fx;
-            s[1] += y * fy;
-            s[2] += z * fz;
-            s[3] += 0.5 * (x * fy + y * fx);
-            s[4] += 0.5 * (x * fz + z * fx);
-            s[5] += 0.5 * (y * fz + z * fy);
-            s[6] += with_potential ? 0.5 * q * field.potential[k] : 0;
-        }
-        std::copy(s, s + Totals::count, sums.data() + (begin / sum_block) * Totals::count);
+    return sum_items<Totals>(executor, problem.target_count(), sums, [&](int64_t k, double(&s)[Totals::count]) {
+        const int64_t i = view.item_of(k);
+        const double q = problem.charge[i];
+        const double x = problem.x[i] - centre[0], y = problem.y[i] - centre[1], z = problem.z[i] - centre[2];
+        const double fx = q * field.ax[k], fy = q * field.ay[k], fz = q * field.az[k];
+        s[0] += x * fx;
+        s[1] += y * fy;
+        s[2] += z * fz;
+        s[3] += 0.5 * (x * fy + y * fx);
+        s[4] += 0.5 * (x * fz + z * fx);
+        s[5] += 0.5 * (y * fz + z * fy);
+        s[6] += with_potential ? 0.5 * q * field.potential[k] : 0;
     });
-    Totals totals;
-    for (int64_t b = 0; b < blocks; ++b)
-        for (int c = 0; c < Totals::count; ++c)
-            totals.value[c] += sums[b * Totals::count + c];
-    return totals;
+}
+
+NetForce sum_net_force(const backend::Executor& executor, const FieldView& view, core::Buffer<double>& sums) {
+    const particles::Problem& problem = view.problem;
+    const particles::RawField& field = view.field;
+    const int64_t targets = problem.target_count();
+    return sum_items<NetForce>(executor, problem.n, sums, [&](int64_t k, double(&s)[NetForce::count]) {
+        s[5] += problem.charge[k] != 0;
+        if (k >= targets)
+            return;
+        const double q = problem.charge[view.item_of(k)];
+        s[0] += q * field.ax[k];
+        s[1] += q * field.ay[k];
+        s[2] += q * field.az[k];
+        s[3] += std::abs(q);
+        s[4] += q != 0;
+    });
+}
+
+void take_off_net_force(const backend::Executor& executor, const FieldView& view, const NetForce& net,
+                        particles::RawField& field) {
+    if (!net.is_whole())
+        return;
+    const double shift[3] = {net.value[0] / net.value[3], net.value[1] / net.value[3], net.value[2] / net.value[3]};
+    executor.for_each(view.problem.target_count(), [&](int64_t k) {
+        const double q = view.problem.charge[view.item_of(k)], sign = q > 0 ? 1 : q < 0 ? -1 : 0;
+        field.ax[k] -= sign * shift[0];
+        field.ay[k] -= sign * shift[1];
+        field.az[k] -= sign * shift[2];
+    });
 }
 
 /// Positions relative to the first particle of the lowest rank that has any, so that a system far from the

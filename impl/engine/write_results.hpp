@@ -14,6 +14,16 @@ struct Totals {
     double value[count] = {};
 };
 
+/// Of targets, internal units: the sum of charge times field (3), of |charge|, and how many are charged; and how many of all
+/// particles are.
+struct NetForce {
+    static constexpr int count = 6;
+    double value[count] = {};
+
+    /// Charged particles that are no targets are pushed by nobody here: nothing adds up then.
+    bool is_whole() const { return value[3] > 0 && value[4] == value[5]; }
+};
+
 /// A field, and whose it is. item: target k -> the host's item; NULL: k.
 struct FieldView {
     const particles::Problem& problem;
@@ -26,6 +36,11 @@ struct FieldView {
 /// Of the own targets, positions relative to the centre: sums over fixed blocks in fixed order. sums: scratch.
 Totals sum_own(const backend::Executor& executor, const FieldView& view, const double (&centre)[3],
                core::Buffer<double>& sums);
+/// Of the own targets, in the same order.
+NetForce sum_net_force(const backend::Executor& executor, const FieldView& view, core::Buffer<double>& sums);
+/// What all forces together miss zero by, where they are whole: off each charged target, in proportion to |charge|.
+void take_off_net_force(const backend::Executor& executor, const FieldView& view, const NetForce& net,
+                        particles::RawField& field);
 /// Collective: of all ranks' targets.
 Totals sum_up(const backend::Executor& executor, comm::Communicator& comm, const FieldView& view,
               core::Buffer<double>& sums);

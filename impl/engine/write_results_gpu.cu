@@ -130,7 +130,7 @@ particles::ExportRow* WriteStep::begin(const Computation& c, const lists::Device
     bool all_here = true;
     for (const ArrayView& view : job.outputs.acceleration)
         all_here = all_here && view.present() && view.on_device();
-    const bool alone = !job.with_potential && !job.with_sums && !job.remembers() && !job.over_ranks;
+    const bool alone = !job.with_potential && !job.with_sums && !job.remembers() && !job.over_ranks && !job.conserves_momentum();
     to_records_ = all_here && alone && job.settings.dimension == 3 && batches == 1 && !c.in_place() &&
                   spare_records(job, lists) != nullptr && job.uses_tasks();
     return to_records_ ? spare_records(job, lists) : nullptr;

@@ -18,6 +18,7 @@ namespace graft::engine {
 struct DeviceOutcome {
     particles::DeviceImportState import;
     double totals[device_sum_count];
+    double net_force[device_sum_count]; // NetForce's numbers and a 0
     periodic::PeriodicFacts periodic;
 };
 

@@ -30,6 +30,8 @@ struct DeviceJob {
     bool is_tree() const { return settings.method == settings::Method::tree; }
     /// Targets are some of the particles.
     bool some() const { return !with_points && !all_targets; }
+    /// Forces of all particles add up to zero: the field is looked at as a whole.
+    bool conserves_momentum() const { return settings.conserve_momentum && !with_points; }
     /// Accelerations are kept, as the next computation's criterion reads them.
     bool remembers() const;
     /// This computation's lists may serve later ones.

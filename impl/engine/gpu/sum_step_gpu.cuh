@@ -22,11 +22,18 @@ class SumStep {
     /// Room for the accelerations, where this computation remembers them.
     void hold(const DeviceJob& job);
     // Enqueued, each.
-    /// Self potentials off, and totals.
+    /// Self potentials off, net force, and totals.
     void sum(Computation& c, const DeviceTargetSources& sources, forces::DeviceField& field);
+    /// Where momentum is conserved, which sum() does where there are targets.
+    void sum_net_force(Computation& c, const DeviceTargetSources& sources, const forces::DeviceField& field);
+    /// Over ranks, after sum(): what all ranks' forces miss zero by, and totals anew.
+    void take_off(Computation& c, const DeviceTargetSources& sources, const double* net_force, forces::DeviceField& field);
     void remember(Computation& c, const forces::DeviceField& field, const int32_t* origin);
 
     LastField last;
+
+  private:
+    void total(Computation& c, const DeviceTargetSources& sources, const forces::DeviceField& field);
 };
 
 } // namespace graft::engine

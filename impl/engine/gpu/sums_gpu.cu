@@ -56,9 +56,30 @@ __device__ void add_target(const DeviceTargetSources& s, const FieldArrays& f, i
     v[6] += f.potential != nullptr ? 0.5 * q * f.potential[k] : 0;
 }
 
+struct AddTarget {
+    DeviceTargetSources s;
+    FieldArrays f;
+    __device__ void operator()(int64_t k, Sums& sums) const { add_target(s, f, k, sums); }
+};
+
+struct AddForce {
+    DeviceTargetSources s;
+    FieldArrays f;
+    int64_t targets;
+    __device__ void operator()(int64_t k, Sums& sums) const {
+        double* v = sums.value;
+        v[5] += s.charge[k] != 0;
+        if (k >= targets)
+            return;
+        const double q = s.charge[s.origin != nullptr ? s.origin[k] : k];
+        v[0] += q * f.ax[k], v[1] += q * f.ay[k], v[2] += q * f.az[k];
+        v[3] += fabs(q), v[4] += q != 0;
+    }
+};
+
+template <typename Add>
 __global__ void __launch_bounds__(threads)
-    sum_kernel(const DeviceTargetSources s, const FieldArrays f, int64_t n, double* partial,
-               const backend::DeviceStatus* status) {
+    sum_kernel(const Add add, int64_t n, double* partial, const backend::DeviceStatus* status) {
     if (backend::stopped(status))
         return;
     using Reduce = cub::BlockReduce<Sums, threads>;
@@ -67,7 +88,7 @@ __global__ void __launch_bounds__(threads)
     for (int j = 0; j < per_thread; ++j) {
         const int64_t k = int64_t{blockIdx.x} * sum_block + j * threads + threadIdx.x;
         if (k < n)
-            add_target(s, f, k, sums);
+            add(k, sums);
     }
     sums = Reduce(storage).Reduce(sums, AddSums());
     if (threadIdx.x == 0)
@@ -89,6 +110,16 @@ __global__ void __launch_bounds__(threads)
     if (threadIdx.x == 0)
         for (int c = 0; c < device_sum_count; ++c)
             totals[c] = sums.value[c];
+}
+
+__global__ void take_off_kernel(const DeviceTargetSources s, const double* net, double* ax, double* ay, double* az,
+                                int64_t targets, const backend::DeviceStatus* status) {
+    const int64_t k = int64_t{blockIdx.x} * threads + threadIdx.x;
+    if (k >= targets || backend::stopped(status) || !(net[3] > 0 && net[4] == net[5]))
+        return;
+    const double q = s.charge[s.origin != nullptr ? s.origin[k] : k];
+    const double share = q != 0 ? copysign(1 / net[3], q) : 0;
+    ax[k] -= share * net[0], ay[k] -= share * net[1], az[k] -= share * net[2];
 }
 
 __global__ void remember_kernel(const FieldArrays f, const int32_t* origin, int64_t n, double* last,
@@ -120,6 +151,20 @@ __global__ void gather_kernel(const int32_t* index, int64_t n, const GatherArray
             arrays.to[a][k] = arrays.from[a][index[k]];
 }
 
+/// Over fixed blocks, which are added in a fixed order.
+template <typename Add>
+void sum_items(backend::Queue& queue, const Add& add, int64_t n, double* partial, double* totals) {
+    const unsigned blocks = backend::blocks_for(n, static_cast<int>(sum_block));
+    if (blocks > 0) {
+        sum_kernel<<<blocks, threads, 0, queue.stream()>>>(add, n, partial, queue.status());
+        GRAFT_CUDA_LAUNCHED("sums of blocks");
+        ++queue.launches;
+    }
+    total_kernel<<<1, threads, 0, queue.stream()>>>(partial, blocks, totals, queue.status());
+    GRAFT_CUDA_LAUNCHED("sums");
+    ++queue.launches;
+}
+
 FieldArrays arrays_of(const forces::DeviceField& field) {
     return {field.ax.data(), field.ay.data(), field.az.data(),
             field.potential.empty() ? nullptr : field.potential.data()};
@@ -141,12 +186,22 @@ int64_t sum_partials(int64_t n) {
 
 void sum_virial(backend::Queue& queue, const DeviceTargetSources& sources, const forces::DeviceField& field,
                 int64_t n, double* partial, double* totals) {
-    const unsigned blocks = backend::blocks_for(n, static_cast<int>(sum_block));
-    sum_kernel<<<blocks, threads, 0, queue.stream()>>>(sources, arrays_of(field), n, partial, queue.status());
-    GRAFT_CUDA_LAUNCHED("virial of blocks");
-    total_kernel<<<1, threads, 0, queue.stream()>>>(partial, blocks, totals, queue.status());
-    GRAFT_CUDA_LAUNCHED("virial");
-    queue.launches += 2;
+    sum_items(queue, AddTarget{sources, arrays_of(field)}, n, partial, totals);
+}
+
+void sum_net_force(backend::Queue& queue, const DeviceTargetSources& sources, const forces::DeviceField& field,
+                   int64_t targets, int64_t n, double* partial, double* net) {
+    sum_items(queue, AddForce{sources, arrays_of(field), targets}, n, partial, net);
+}
+
+void take_off_net_force(backend::Queue& queue, const DeviceTargetSources& sources, const double* net, forces::DeviceField& field,
+              int64_t targets) {
+    if (targets == 0)
+        return;
+    take_off_kernel<<<backend::blocks_for(targets, threads), threads, 0, queue.stream()>>>(
+        sources, net, field.ax.data(), field.ay.data(), field.az.data(), targets, queue.status());
+    GRAFT_CUDA_LAUNCHED("net force");
+    ++queue.launches;
 }
 
 void remember_field(backend::Queue& queue, const forces::DeviceField& field, const int32_t* origin,

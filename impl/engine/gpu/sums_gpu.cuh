@@ -28,6 +28,13 @@ int64_t sum_partials(int64_t n);           // values of scratch
 void sum_virial(backend::Queue& queue, const DeviceTargetSources& sources, const forces::DeviceField& field,
                 int64_t n, double* partial, double* totals);
 
+/// Enqueued: net[0 ... 7) = NetForce's numbers and a 0, of the targets and all n particles.
+void sum_net_force(backend::Queue& queue, const DeviceTargetSources& sources, const forces::DeviceField& field,
+                   int64_t targets, int64_t n, double* partial, double* net);
+/// Enqueued: as on a CPU (write_results.hpp).
+void take_off_net_force(backend::Queue& queue, const DeviceTargetSources& sources, const double* net, forces::DeviceField& field,
+              int64_t targets);
+
 /// Enqueued: last[host index] = |field|, unless stopped.
 void remember_field(backend::Queue& queue, const forces::DeviceField& field, const int32_t* origin,
                     int64_t n, double* last);

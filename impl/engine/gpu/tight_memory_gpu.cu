@@ -24,7 +24,8 @@ bool serves_in_place(const DeviceJob& job) {
     const forces::DeviceKernel kernel = job.kernel();
     return job.is_tree() && s.tree_type == tree::TreeType::octree && s.dimension == 3 && !s.periodic &&
            job.all_targets && !job.with_points && !job.over_ranks && !job.empty() && !job.per_particle &&
-           !job.with_potential && !job.with_sums && !job.outputs.force && !job.remembers() && d.reuse == 0 &&
+           !job.with_potential && !job.with_sums && !job.outputs.force && !job.remembers() &&
+           !job.conserves_momentum() && d.reuse == 0 &&
            s.leaf <= s.group && d.build == static_cast<int32_t>(tree::DeviceBuild::fused) &&
            (kernel == forces::DeviceKernel::automatic || kernel == forces::DeviceKernel::units);
 }

@@ -67,6 +67,10 @@ int32_t evaluate_all(void* engine, RankOutcome* outcome, DeviceError* error) {
     return step(engine, error, [&](CpuRanks& ranks) { ranks.evaluate_all(*outcome); });
 }
 
+int32_t take_off(void* engine, const double* net_force, double* totals, DeviceError* error) {
+    return step(engine, error, [&](CpuRanks& ranks) { ranks.take_off(net_force, totals); });
+}
+
 int32_t write(void* engine, const double* totals, DeviceError* error) {
     return step(engine, error, [&](CpuRanks& ranks) { ranks.write(totals); });
 }
@@ -76,9 +80,9 @@ int32_t write(void* engine, const double* totals, DeviceError* error) {
 /// A periodic box has no steps here: backend_choice refuses it before.
 const DeviceRanksTable& cpu_ranks_table() {
     static const DeviceRanksTable table = {
-        begin,   build,   cover_targets, cover_particles, keep_off,     pack,  packed,
-        receive, take,    scale_targets, evaluate_own,    evaluate_all, write, nullptr,
-        nullptr, nullptr, nullptr,       nullptr,         nullptr};
+        begin,   build,   cover_targets, cover_particles, keep_off,     pack,     packed,
+        receive, take,    scale_targets, evaluate_own,    evaluate_all, take_off, write,
+        nullptr, nullptr, nullptr,       nullptr,         nullptr,      nullptr};
     return table;
 }
 

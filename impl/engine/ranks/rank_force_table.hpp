@@ -51,6 +51,7 @@ struct RankArrival {
 struct RankOutcome {
     double pairs, cells;
     double totals[7];         // of this rank's targets, as DeviceOutcome
+    double net_force[6];      // so, as NetForce, where momentum is to be conserved
     double needs_double;      // 1: nothing but this is said, as single precision has no frames for these particles
     double scale;             // of charges, the same on all ranks
     int64_t nodes, particles; // that came from other ranks
@@ -104,6 +105,8 @@ struct DeviceRanksTable {
     /// Those over the forest, waits, and repeats both where a buffer was too small. Where a rank's outcome needs
     /// double, all begin again in double.
     int32_t (*evaluate_all)(void* engine, RankOutcome* outcome, backend::DeviceError* error);
+    /// What all ranks' forces miss zero by, between evaluate_all or box_evaluate and write: off the field, and the totals again.
+    int32_t (*take_off)(void* engine, const double* net_force, double* totals, backend::DeviceError* error);
     /// Enqueues the results; totals of all ranks.
     int32_t (*write)(void* engine, const double* totals, backend::DeviceError* error);
 

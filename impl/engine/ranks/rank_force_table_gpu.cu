@@ -84,6 +84,10 @@ int32_t evaluate_all(void* engine, RankOutcome* outcome, DeviceError* error) {
     return step(engine, error, [&](DeviceForce& force) { force.ranks().evaluate_all(*outcome); });
 }
 
+int32_t take_off(void* engine, const double* net_force, double* totals, DeviceError* error) {
+    return step(engine, error, [&](DeviceForce& force) { force.ranks().take_off(net_force, totals); });
+}
+
 int32_t write(void* engine, const double* totals, DeviceError* error) {
     return step(engine, error, [&](DeviceForce& force) { force.ranks().write(totals); });
 }
@@ -120,9 +124,9 @@ int32_t box_evaluate(void* engine, bool tells_waves, RankOutcome* outcome, Devic
 
 const DeviceRanksTable* device_ranks_table() {
     static const DeviceRanksTable table = {
-        begin,    build,         cover_targets, cover_particles, keep_off,     pack,  packed,
-        receive,  take,          scale_targets, evaluate_own,    evaluate_all, write, box_measure,
-        box_plan, box_structure, box_pack,      box_take,        box_evaluate};
+        begin,       build,    cover_targets, cover_particles, keep_off,     pack,     packed,
+        receive,     take,     scale_targets, evaluate_own,    evaluate_all, take_off, write,
+        box_measure, box_plan, box_structure, box_pack,        box_take,     box_evaluate};
     return &table;
 }
 

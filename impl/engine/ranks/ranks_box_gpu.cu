@@ -206,7 +206,7 @@ void DeviceRanks::box_take(bool on_device, const int64_t* counts, int32_t arriva
 }
 
 /// The own targets, and all that acts on them.
-periodic::PeriodicTask DeviceRanks::box_task(bool tells_waves) {
+periodic::PeriodicTask DeviceRanks::box_task() {
     Computation& c = s_.c;
     periodic::PeriodicTask task = s_.lattice.task(c, s_.import);
     task.sources = {box_.column(0).data(),
@@ -220,7 +220,7 @@ periodic::PeriodicTask DeviceRanks::box_task(bool tells_waves) {
     task.virial = box_.with_virial;
     task.all_particles = frame_.all_particles;
     task.structure = box_.structure.data();
-    task.tells_waves = tells_waves;
+    task.tells_waves = box_.tells_waves;
     if (const int axis = c.job.settings.open_axis; axis >= 0)
         task.middle = frame_.centre[axis];
     return task;
@@ -231,19 +231,19 @@ void DeviceRanks::box_evaluate(bool tells_waves, RankOutcome& outcome) {
     Computation& c = s_.c;
     outcome = {};
     outcome.particles = forest_.particles, outcome.scale = frame_.scale;
+    box_.tells_waves = tells_waves;
     c.clear_totals();
     clock_.record(c.queue, RankClock::own);
-    const bool any = frame_.all_particles > 0;
-    const periodic::PeriodicTask task = any ? box_task(tells_waves) : periodic::PeriodicTask{};
-    if (any) {
+    if (frame_.all_particles > 0) {
         copy(c.queue, box_.structure.data(), box_.host_structure.data(),
              box_.structure.size() * int64_t{sizeof(double)});
-        s_.lattice.evaluate(c, task, s_.import, s_.targets, s_.evaluate.field);
+        s_.lattice.evaluate(c, box_task(), s_.import, s_.targets, s_.evaluate.field);
     } else {
         s_.evaluate.clear(c);
     }
     clock_.record(c.queue, RankClock::own_done);
-    box_results(task);
+    sum_results();
+    show_results();
     c.fetch();
     c.queue.wait();
     const uint64_t stop = c.queue.fetched_status().stop;
@@ -253,21 +253,15 @@ void DeviceRanks::box_evaluate(bool tells_waves, RankOutcome& outcome) {
     }
     if (stop != backend::go)
         core::fail(core::Status::internal, "the GPU's part of a periodic box stopped (%d)", static_cast<int>(stop));
-    std::copy_n(c.host_outcome.data()->totals, device_sum_count, outcome.totals);
+    take_sums(outcome);
     outcome.pairs = c.queue.fetched_status().pairs;
     outcome.own_s = clock_.between(RankClock::own, RankClock::own_done);
 }
 
-/// As results().
-void DeviceRanks::box_results(const periodic::PeriodicTask& task) {
-    Computation& c = s_.c;
-    if (c.job.targets > 0)
-        s_.sums.sum(c, target_sources(), s_.evaluate.field);
-    if (task.virial)
-        s_.lattice.sum.put_virial(c.queue, task);
-    if (c.job.targets > 0)
-        s_.output.look_at_fields(c, s_.raw(), s_.lists.lists);
-    s_.output.stage(c, s_.raw());
+/// Enqueued, in place of the sum of places and forces.
+void DeviceRanks::put_box_virial() {
+    if (s_.c.job.settings.periodic && frame_.all_particles > 0 && box_.with_virial)
+        s_.lattice.sum.put_virial(s_.c.queue, box_task());
 }
 
 } // namespace graft::engine

@@ -60,11 +60,16 @@ RankOutcome RanksConductor::evaluate(comm::Communicator& comm, const Job& job) {
 
 RankOutcome RanksConductor::evaluate_once(comm::Communicator& comm, const Job& job, const RankFrame& frame) {
     RankOutcome outcome = job.settings.periodic ? evaluate_box(comm, job, frame) : evaluate_tree(comm, job, frame);
-    double sums[8]; // one round for both
-    *std::copy_n(outcome.totals, 7, sums) = outcome.needs_double;
-    comm.allreduce(sums, 8, comm::Operation::sum);
+    double sums[14]; // one round for all
+    *std::copy_n(outcome.net_force, 6, std::copy_n(outcome.totals, 7, sums)) = outcome.needs_double;
+    comm.allreduce(sums, 14, comm::Operation::sum);
     std::copy_n(sums, 7, outcome.totals);
-    outcome.needs_double = sums[7];
+    outcome.needs_double = sums[13];
+    if (job.settings.conserve_momentum && job.points == nullptr && outcome.needs_double == 0) {
+        double* const totals = outcome.totals;
+        comm.together([&] { call(job.table.take_off, job.engine, sums + 7, totals); });
+        comm.allreduce(outcome.totals, 7, comm::Operation::sum);
+    }
     return outcome;
 }
 

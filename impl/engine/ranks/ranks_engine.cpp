@@ -197,12 +197,10 @@ void CpuRanks::evaluate_all(RankOutcome& outcome) {
     if (c.all.with_potential && of_particles)
         engine_.remove_self_potential(c);
     const FieldView field = engine_.view(c);
-    Totals totals;
-    if (c.all.with_sums && of_particles)
-        totals = sum_own(c.executor, field, frame_.centre, engine_.sums_);
-    Outputs fields = c.request.outputs; // the sums of all ranks are looked at when they are known
-    fields.virial = fields.energy = {};
-    check_results(c.executor, c.settings, fields, field, totals);
+    NetForce net;
+    if (c.settings.conserve_momentum && of_particles)
+        net = sum_net_force(c.executor, field, engine_.sums_);
+    const Totals totals = check_own();
     if (core::Buffer<double>& last = engine_.problem_.last; c.settings.mac_history && last.size() != engine_.problem_.n) {
         last.resize(engine_.problem_.n); // room for write(), which must not fail
         last.resize(0);
@@ -211,11 +209,33 @@ void CpuRanks::evaluate_all(RankOutcome& outcome) {
     outcome.pairs = c.report.pairs;
     outcome.cells = c.report.cells;
     std::copy_n(totals.value, Totals::count, outcome.totals);
+    std::copy_n(net.value, NetForce::count, outcome.net_force);
     outcome.scale = frame_.scale;
     outcome.nodes = exchange_.nodes();
     outcome.particles = exchange_.particles();
     outcome.own_s = own_s_;
     outcome.remote_s = timer.seconds();
+}
+
+/// Totals of the own targets; throws for results that the host's types cannot hold, but sums, which are of all ranks.
+Totals CpuRanks::check_own() {
+    CpuComputation& c = *c_;
+    const FieldView field = engine_.view(c);
+    Totals totals;
+    if (c.all.with_sums && !engine_.problem_.points)
+        totals = sum_own(c.executor, field, frame_.centre, engine_.sums_);
+    Outputs fields = c.request.outputs;
+    fields.virial = fields.energy = {};
+    check_results(c.executor, c.settings, fields, field, totals);
+    return totals;
+}
+
+void CpuRanks::take_off(const double* net_force, double* totals) {
+    CpuComputation& c = *c_;
+    NetForce net;
+    std::copy_n(net_force, NetForce::count, net.value);
+    take_off_net_force(c.executor, engine_.view(c), net, engine_.field_);
+    std::copy_n(check_own().value, Totals::count, totals);
 }
 
 void CpuRanks::write(const double* totals) {

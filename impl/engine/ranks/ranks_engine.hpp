@@ -36,11 +36,13 @@ class CpuRanks {
     void scale_targets(bool use_last);
     void evaluate_own();
     void evaluate_all(RankOutcome& outcome);
+    void take_off(const double* net_force, double* totals);
     void write(const double* totals);
 
   private:
     TreeForce::State& tree() { return engine_.tree_force_->state(); }
     TreeForce::State::Job job() const;
+    Totals check_own();
     essential::RankExchange::Frame exchange_frame();
 
     CpuEngine& engine_;

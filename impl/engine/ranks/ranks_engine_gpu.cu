@@ -3,6 +3,7 @@
 #include "engine/ranks/ranks_engine_gpu.cuh"
 
 #include "backend/primitives_gpu.cuh"
+#include "engine/write_results.hpp"
 #include "essential/forest.hpp"
 #include "moments/expansion.hpp"
 
@@ -385,12 +386,43 @@ DeviceTargetSources DeviceRanks::target_sources() const {
     return sources;
 }
 
-/// Self potentials, totals, and results on their way to host arrays; nothing of the host's is touched yet.
-void DeviceRanks::results() {
-    s_.c.order = TargetOrder::targets;
-    s_.sums.sum(s_.c, target_sources(), s_.evaluate.field);
-    s_.output.look_at_fields(s_.c, s_.raw(), s_.lists.lists);
+/// Self potentials, net force and totals of the whole field.
+void DeviceRanks::sum_results() {
+    Computation& c = s_.c;
+    if (c.job.targets > 0)
+        s_.sums.sum(c, target_sources(), s_.evaluate.field);
+    else
+        s_.sums.sum_net_force(c, target_sources(), s_.evaluate.field);
+    put_box_virial();
+}
+
+/// Results on their way to host arrays; nothing of the host's is touched yet.
+void DeviceRanks::show_results() {
+    if (s_.c.job.targets > 0)
+        s_.output.look_at_fields(s_.c, s_.raw(), s_.lists.lists);
     s_.output.stage(s_.c, s_.raw());
+}
+
+/// As they were fetched.
+void DeviceRanks::take_sums(RankOutcome& outcome) const {
+    const DeviceOutcome& own = *s_.c.host_outcome.data();
+    std::copy_n(own.totals, device_sum_count, outcome.totals);
+    if (s_.c.job.conserves_momentum())
+        std::copy_n(own.net_force, NetForce::count, outcome.net_force);
+}
+
+void DeviceRanks::take_off(const double* net_force, double* totals) {
+    Computation& c = s_.c;
+    c.clear_totals();
+    s_.sums.take_off(c, target_sources(), net_force, s_.evaluate.field);
+    put_box_virial();
+    show_results();
+    c.fetch();
+    c.queue.wait();
+    if (c.queue.fetched_status().stop != backend::go)
+        raise_bad_result();
+    s_.output.check_added_fields(c);
+    std::copy_n(c.host_outcome.data()->totals, device_sum_count, totals);
 }
 
 /// What it would be is known once it has been on its way to its array, which nothing is written to.
@@ -420,7 +452,9 @@ void DeviceRanks::evaluate_all(RankOutcome& outcome) {
         if (forest_.nodes > 0)
             sum_forest();
         clock_.record(c.queue, RankClock::others_done);
-        results();
+        c.order = TargetOrder::targets;
+        sum_results();
+        show_results();
         c.fetch();
         c.queue.wait();
         const backend::DeviceStatus status = c.queue.fetched_status();
@@ -436,14 +470,15 @@ void DeviceRanks::evaluate_all(RankOutcome& outcome) {
         evaluate_own();
     }
     if (c.job.targets == 0) {
-        s_.output.stage(c, s_.raw());
+        sum_results();
+        show_results();
         c.fetch();
         c.queue.wait();
-        return;
+        return take_sums(outcome);
     }
     s_.output.check_added_fields(c);
     outcome.pairs = c.queue.fetched_status().pairs, outcome.cells = c.queue.fetched_status().cells;
-    std::copy_n(c.host_outcome.data()->totals, device_sum_count, outcome.totals);
+    take_sums(outcome);
     outcome.own_s = clock_.between(RankClock::own, RankClock::own_done);
     outcome.remote_s = clock_.between(RankClock::others, RankClock::others_done);
 }

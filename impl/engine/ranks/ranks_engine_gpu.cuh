@@ -96,6 +96,7 @@ struct RankBox {
     std::vector<backend::DeviceBuffer<double>> columns;
     forces::DeviceSources targets{};
     bool with_virial = false; // some rank wants it
+    bool tells_waves = false; // this rank tells their share of the virial
     backend::DeviceMemory& memory;
 };
 
@@ -132,6 +133,7 @@ class DeviceRanks {
     void scale_targets(bool use_last);
     void evaluate_own();
     void evaluate_all(RankOutcome& outcome);
+    void take_off(const double* net_force, double* totals);
     void write(const double* totals);
     // ranks_forest_gpu.cu
     void* receive(int64_t bytes, bool on_device);
@@ -155,11 +157,13 @@ class DeviceRanks {
     void sum_forest();
     void sum_up();
     DeviceTargetSources target_sources() const;
-    void results();
+    void sum_results();
+    void show_results();
+    void take_sums(RankOutcome& outcome) const;
     [[noreturn]] void raise_bad_result();
     bool asks_for_double(uint64_t stop);
-    periodic::PeriodicTask box_task(bool tells_waves);
-    void box_results(const periodic::PeriodicTask& task);
+    periodic::PeriodicTask box_task();
+    void put_box_virial();
     essential::OwnNodes own_nodes(essential::RankContent content) const;
     essential::RemoteNodes remote_nodes();
     void resize_forest(const essential::RemotePlan& plan);

@@ -57,6 +57,19 @@ TEST_F(GpuRanksMixed, ChargesThatDifferByMoreThanSinglePrecisionHolds) {
     }
 }
 
+TEST_F(GpuRanksMixed, ForcesAddUpToZero) {
+    const Cloud cloud = make_cloud(3000, 8);
+    for (const Backends& mix : mixes) {
+        settings::Settings s = settings_of(MacType::error, 1);
+        s.accuracy = 1e-2, s.conserve_momentum = true;
+        const Owners owners = bisection(cloud, static_cast<int>(mix.size()));
+        EXPECT_LT(net_force(cloud, compute_on(mix, cloud, owners, s)), 3e-15) << mix.size() << " ranks";
+        Choice choice;
+        choice.active.assign(cloud.q.size(), 1), choice.active[1] = 0;
+        EXPECT_GT(net_force(cloud, compute_on(mix, cloud, owners, s, choice)), 1e-8) << mix.size() << " ranks";
+    }
+}
+
 TEST_F(GpuRanksMixed, EveryTargetMeetsEverySourceOnce) {
     constexpr double length = 1099511627776; // 2^40: every interaction is the same number
     Cloud cloud = make_cloud(test_size(4000, 1500));

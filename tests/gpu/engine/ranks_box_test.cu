@@ -105,6 +105,26 @@ TEST_F(GpuRanksBox, SmallestForSanitizers) {
     EXPECT_LT(rms_error(compute_over(3, cloud, all_on(cloud, 1), on_gpu(s)), slab), 1e-5);
 }
 
+TEST_F(GpuRanksBox, ForcesAddUpToZero) {
+    const Cloud cloud = random_charges(tilted, test_size(1200, 150), false);
+    Settings s = periodic_settings(tilted, Method::direct);
+    s.ewald_accuracy = 1e-4, s.precision = Precision::mixed, s.conserve_momentum = true;
+    Settings free = s;
+    free.conserve_momentum = false;
+    for (const int ranks : {1, 3})
+        for (const bool one_owns_all : {false, true}) {
+            const Owners owners = one_owns_all ? all_on(cloud, 0) : bisection(cloud, ranks);
+            const Results with = compute_over(ranks, cloud, owners, on_gpu(s)),
+                          without = compute_over(ranks, cloud, owners, on_gpu(free));
+            EXPECT_LT(net_force(cloud, with), 3e-15) << ranks << " ranks";
+            EXPECT_GT(net_force(cloud, without), 1e-12) << "there was nothing to take off";
+            EXPECT_LT(rms_error(with, without), 1e-3) << ranks << " ranks";
+            EXPECT_NEAR(with.energy, without.energy, 1e-12 * std::abs(without.energy));
+            for (int c = 0; c < 6; ++c)
+                EXPECT_NEAR(with.virial[c], without.virial[c], 1e-12 * std::abs(without.energy)) << c;
+        }
+}
+
 TEST_F(GpuRanksBox, SlabsAndSoftening) {
     const Cloud cloud = random_charges(plane, test_size(900, 125), false);
     Settings slab = periodic_settings(plane, Method::direct);

@@ -293,6 +293,38 @@ TEST_F(GpuRanks, TwoHeavyBodiesAtOnePlaceFeelTheOthers) {
                     }
 }
 
+/// conserve_momentum: of all charged particles on all ranks; else the field stays as it is.
+TEST_F(GpuRanks, ForcesAddUpToZero) {
+    Cloud cloud = make_cloud(test_size(20000, 2000), 8);
+    for (size_t i = 0; i < cloud.q.size(); ++i)
+        cloud.q[i] *= i % 50 == 0 ? 0 : i % 3 == 0 ? -1 : 1;
+    for (const int ranks : {1, 2, 3})
+        for (const bool some : {false, true})
+            for (const Method method : {Method::tree, Method::direct}) {
+                if (method == Method::direct && ranks > 1)
+                    continue; // a CPU's
+                Choice choice;
+                choice.active.assign(some ? cloud.q.size() : 0, 1);
+                for (size_t i = 0; i < choice.active.size(); i += 50)
+                    choice.active[i] = 0; // those without charge
+                Settings s = on_gpu();
+                s.method = method, s.accuracy = 1e-2, s.precision = Precision::mixed;
+                const Owners owners = bisection(cloud, ranks);
+                const Results without = compute_over(ranks, cloud, owners, s, choice);
+                s.conserve_momentum = true;
+                const Results with = compute_over(ranks, cloud, owners, s, choice);
+                EXPECT_LT(net_force(cloud, with), 3e-15) << ranks << " ranks, method " << int(method);
+                EXPECT_GT(net_force(cloud, without), 1e-10) << "there was nothing to take off";
+                EXPECT_LT(percentile(errors(with, without), 0.9), 5e-2);
+                EXPECT_NEAR(with.energy, without.energy, 1e-12 * std::abs(without.energy));
+                EXPECT_NEAR(with.virial[0], without.virial[0], 0.1 * std::abs(without.virial[0]));
+                choice.active.assign(cloud.q.size(), 1), choice.active[1] = 0;
+                const Results left = compute_over(ranks, cloud, owners, s, choice);
+                s.conserve_momentum = false;
+                EXPECT_EQ(left.ax, compute_over(ranks, cloud, owners, s, choice).ax) << ranks << " ranks";
+            }
+}
+
 /// Which one rank alone does not see.
 TEST_F(GpuRanks, ChargesThatDifferByMoreThanSinglePrecisionHolds) {
     for (const double mass : {1e36, 1e60, 1e200})

@@ -230,6 +230,18 @@ inline Results compute_over(int ranks, const Cloud& cloud, const Owners& owners,
     return results;
 }
 
+/// The forces' sum over the sum of their sizes.
+inline double net_force(const Cloud& cloud, const Results& r) {
+    long double sum[3] = {}, sizes = 0;
+    for (size_t i = 0; i < r.ax.size(); ++i) {
+        const long double q = cloud.q[i], f[3] = {q * r.ax[i], q * r.ay[i], q * r.az[i]};
+        for (int a = 0; a < 3; ++a)
+            sum[a] += f[a];
+        sizes += std::hypot(std::hypot(f[0], f[1]), f[2]);
+    }
+    return static_cast<double>(std::hypot(std::hypot(sum[0], sum[1]), sum[2]) / sizes);
+}
+
 inline double size_of(const Results& r, size_t i) {
     return std::sqrt(r.ax[i] * r.ax[i] + r.ay[i] * r.ay[i] + r.az[i] * r.az[i]);
 }

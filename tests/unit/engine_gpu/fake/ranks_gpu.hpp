@@ -98,6 +98,7 @@ DeviceRanksTable ranks_table(decltype(DeviceRanksTable::begin) begin) {
     table.scale_targets = Forward<Of, &Table::scale_targets>::call;
     table.evaluate_own = Forward<Of, &Table::evaluate_own>::call;
     table.evaluate_all = Forward<Of, &Table::evaluate_all>::call;
+    table.take_off = Forward<Of, &Table::take_off>::call;
     table.write = Forward<Of, &Table::write>::call;
     return table;
 }
