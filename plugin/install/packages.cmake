@@ -84,7 +84,7 @@ if(GRAFT_CUDA_FOUND)
     graft_package(cuda libgraft-cuda libs "gravity and Coulomb forces for simulation codes: NVIDIA GPUs" DEPENDS "${library_of_this}")
 endif()
 if(GRAFT_WITH_HOSTS)
-    graft_package(hosts graft-hosts science "gravity and Coulomb forces for LAMMPS, AMUSE, NEMO and Phantom"
+    graft_package(hosts graft-hosts science "gravity and Coulomb forces for LAMMPS, AMUSE, NEMO, Phantom, GADGET-4"
         DEPENDS "libgraft1 (>= ${PROJECT_VERSION})")
 endif()
 # Python looks here; the files stand where those of an installation do.
