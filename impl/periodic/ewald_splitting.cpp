@@ -164,6 +164,12 @@ struct Found {
     double cost = -1; // < 0: nothing
 };
 
+/// What an error of 1 is of a sum whose two parts are as wrong as each other.
+double unit_of(const EwaldInput& p) {
+    const double mean = p.square_sum / static_cast<double>(std::max<int64_t>(p.particles, 1));
+    return typical_field(p) * std::sqrt(mean) / std::sqrt(2.0);
+}
+
 /// The cheapest cut-off: of all pairs, or (leaves) of the tree's cells.
 Found cheapest(const EwaldInput& p, double width, double error, bool mesh, const std::vector<Leaves>* leaves) {
     constexpr int steps = 80;
@@ -188,6 +194,7 @@ Found cheapest(const EwaldInput& p, double width, double error, bool mesh, const
                 split.leaf = (*leaves)[k].most;
             }
         const double smooth = mesh ? mesh_work(p, error, split) : waves_of(p, split.largest_wave), cost = work + smooth;
+        split.accuracy = error / unit_of(p);
         if (smooth >= 0 && (split.cells || leaves == nullptr) && (best.cost < 0 || cost < best.cost))
             best = {split, cost};
         if (p.alpha > 0)
@@ -199,8 +206,7 @@ Found cheapest(const EwaldInput& p, double width, double error, bool mesh, const
 } // namespace
 
 EwaldSplit split_ewald(const EwaldInput& p) {
-    const double mean = p.square_sum / static_cast<double>(std::max<int64_t>(p.particles, 1));
-    const double unit = typical_field(p) * std::sqrt(mean) / std::sqrt(2.0);
+    const double unit = unit_of(p);
     const double width = std::min({p.lattice.width(0), p.lattice.width(1), p.lattice.width(2)});
     if (p.particles == 0 || !(unit > 0)) // no charge: any splitting will do
         return {2 / width, 0.5 * width, 0, {}};

@@ -75,6 +75,7 @@ struct EwaldSplit {
     MeshChoice mesh;              // in place of the sum over waves, if it has an order
     bool cells = false;           // within the cut-off, the tree's cells; else all pairs
     int leaf = 32;                // most particles of a leaf that suit them
+    double accuracy = 0;          // that it was made for, of the typical force: beside cells and a mesh more than was asked
 };
 
 /// Cost: some ten thousand operations. No status: accuracies that cannot be had become the best there are.

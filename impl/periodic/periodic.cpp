@@ -257,7 +257,7 @@ void PeriodicSum::check_size(const settings::Settings& settings, const geometry:
 void PeriodicSum::say(const settings::Settings& settings, const particles::Problem& problem, const Totals& totals,
                       const core::Log& log) {
     PeriodicWords words{split_.alpha, split_.cutoff, split_.cells, waves_.vector_count(), split_.mesh, false};
-    words.accuracy = accuracy_of(settings);
+    words.accuracy = split_.accuracy;
     words.edge = shape_.open_axis >= 0   ? lattice_.edge[shape_.open_axis]
                  : shape_.wire_axis >= 0 ? lattice_.edge[WireImages::across(shape_.wire_axis, 0)]
                                          : 0;

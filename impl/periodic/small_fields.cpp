@@ -40,7 +40,7 @@ double size_at(int step) {
 
 double PeriodicSum::error_of(const settings::Settings& settings) const {
     const settings::Settings s = taken(settings);
-    const double error = replicas_ || split_.cells ? s.accuracy : accuracy_of(s);
+    const double error = replicas_ || split_.cells ? s.accuracy : split_.accuracy;
     return s.precision == settings::Precision::fp64 ? error : std::max(error, settings::single_precision_of_split);
 }
 

@@ -60,6 +60,22 @@ TEST(PeriodicLattice, ForcesAreAsExactAsAsked) {
     }
 }
 
+/// Too few for cells: pairs alone, and waves on a mesh that mac.accuracy allows to be as wrong as cells.
+TEST(PeriodicLattice, SmallBoxesOnAMesh) {
+    for (const int edge : {16, 24})
+        for (const double jitter : {2e-2, 0.1}) {
+            const Cloud cloud = lattice(edge, jitter);
+            const Choice forces = forces_alone(edge, cloud);
+            const Results expected = all_pairs(cloud, forces);
+            for (const double accuracy : {5e-3, 5e-4}) {
+                settings::Settings s = left_to_graft(accuracy);
+                s.long_range = settings::LongRange::auto_;
+                EXPECT_LT(relative_error(compute_periodic(cloud, s, forces), expected), 1.5 * accuracy)
+                    << edge << " " << jitter << " " << accuracy;
+            }
+        }
+}
+
 TEST(PeriodicLattice, OverRanksAndScopes) {
     const Cloud cloud = lattice(37, 1e-3);
     const Choice forces = forces_alone(50, cloud);
