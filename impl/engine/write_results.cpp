@@ -66,6 +66,12 @@ Sums sum_items(const backend::Executor& executor, int64_t items, core::Buffer<do
     return all;
 }
 
+/// NetForce's numbers, and what rounding has taken off its components.
+struct NetForceParts {
+    static constexpr int lost = NetForce::count, count = lost + 3;
+    double value[count] = {};
+};
+
 } // namespace
 
 Totals sum_own(const backend::Executor& executor, const FieldView& view, const double (&centre)[3],
@@ -88,21 +94,29 @@ Totals sum_own(const backend::Executor& executor, const FieldView& view, const d
     });
 }
 
+/// Compensated: forces nearly cancel, and the sum of a block's first ones is far above all.
 NetForce sum_net_force(const backend::Executor& executor, const FieldView& view, core::Buffer<double>& sums) {
     const particles::Problem& problem = view.problem;
     const particles::RawField& field = view.field;
     const int64_t targets = problem.target_count();
-    return sum_items<NetForce>(executor, problem.n, sums, [&](int64_t k, double(&s)[NetForce::count]) {
+    const NetForceParts parts = sum_items<NetForceParts>(executor, problem.n, sums, [&](int64_t k, double(&s)[NetForceParts::count]) {
         s[5] += problem.charge[k] != 0;
         if (k >= targets)
             return;
-        const double q = problem.charge[view.item_of(k)];
-        s[0] += q * field.ax[k];
-        s[1] += q * field.ay[k];
-        s[2] += q * field.az[k];
+        const double q = problem.charge[view.item_of(k)], force[3] = {q * field.ax[k], q * field.ay[k], q * field.az[k]};
+        for (int c = 0; c < 3; ++c) { // Knuth's sum of two
+            const double sum = s[c] + force[c], added = sum - s[c];
+            s[NetForceParts::lost + c] += (s[c] - (sum - added)) + (force[c] - added);
+            s[c] = sum;
+        }
         s[3] += std::abs(q);
         s[4] += q != 0;
     });
+    NetForce net;
+    std::copy_n(parts.value, NetForce::count, net.value);
+    for (int c = 0; c < 3; ++c)
+        net.value[c] += parts.value[NetForceParts::lost + c];
+    return net;
 }
 
 void take_off_net_force(const backend::Executor& executor, const FieldView& view, const NetForce& net,
