@@ -134,17 +134,16 @@ subroutine describe_particles(npart,xyzh)
  if (.not.allocated(mass)) allocate(mass(most),length(most),poten(most),field(3,most),active(most))
  !$omp parallel do default(shared) private(i)
  do i=1,npart
+    mass(i)   = 0.
+    length(i) = 0.
+    active(i) = 0
+    if (isdead_or_accreted(xyzh(4,i))) cycle ! first of all: the dead may have no type
     mass(i)   = massoftype(igas)
     length(i) = 2.*xyzh(4,i)
     active(i) = 1
     if (maxphase==maxp) then
        mass(i) = massoftype(iamtype(iphase(i)))
        if (.not.iactive(iphase(i))) active(i) = 0
-    endif
-    if (isdead_or_accreted(xyzh(4,i))) then
-       mass(i)   = 0.
-       length(i) = 0.
-       active(i) = 0
     endif
  enddo
  !$omp end parallel do
