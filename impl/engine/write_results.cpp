@@ -99,7 +99,7 @@ NetForce sum_net_force(const backend::Executor& executor, const FieldView& view,
     const particles::Problem& problem = view.problem;
     const particles::RawField& field = view.field;
     const int64_t targets = problem.target_count();
-    const NetForceParts parts = sum_items<NetForceParts>(executor, problem.n, sums, [&](int64_t k, double(&s)[NetForceParts::count]) {
+    const auto add = [&](int64_t k, double(&s)[NetForceParts::count]) {
         s[5] += problem.charge[k] != 0;
         if (k >= targets)
             return;
@@ -111,7 +111,8 @@ NetForce sum_net_force(const backend::Executor& executor, const FieldView& view,
         }
         s[3] += std::abs(q);
         s[4] += q != 0;
-    });
+    };
+    const NetForceParts parts = sum_items<NetForceParts>(executor, problem.n, sums, add);
     NetForce net;
     std::copy_n(parts.value, NetForce::count, net.value);
     for (int c = 0; c < 3; ++c)
