@@ -55,10 +55,19 @@ graft_context *context        = NULL;
 graft_comm_v1 *communicator   = NULL;
 std::set<std::string> printed; /* by the log: each text once, not at each step */
 
+/* mpiexec may lose what a task prints right before it aborts, and with it why. */
+void stop(const std::string &text)
+{
+  fprintf(stderr, "GRAFT: %s\n", text.c_str());
+  fflush(stderr);
+  usleep(300000);
+  Terminate("Graft: %s", text.c_str());
+}
+
 void check(int status, const char *what)
 {
   if(status != GRAFT_OK)
-    Terminate("Graft, %s: %s (%s)", what, graft_last_error(), graft_status_text(status));
+    stop(std::string(what) + ": " + graft_last_error() + " (" + graft_status_text(status) + ")");
 }
 
 void print_log(void *user, int32_t level, const char *message)
@@ -100,8 +109,8 @@ void refuse_keys(const graft_options *options, const char *deck)
       else
         check(status, fixed.key);
       if(strcmp(value, fixed.value) != 0)
-        Terminate("Graft: %s has %s: %s; expected %s%s: %s", deck, fixed.key, value, fixed.value[0] ? "" : "no such key",
-                  fixed.value, fixed.why);
+        stop(std::string(deck) + " has " + fixed.key + ": " + value + "; expected " +
+             (fixed.value[0] ? fixed.value : "no such key") + ": " + fixed.why);
     }
 }
 

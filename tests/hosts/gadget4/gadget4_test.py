@@ -289,10 +289,10 @@ def failures(program, mpiexec, folder, bodies):
                         ("units: {length: kpc, mass: Msun, time: Myr}\n", "expected no such key"),
                         ("mac: {accurate: 1e-3}\n", "mac.accurate")):
         text, status = run(program, mpiexec, 2, folder, bodies, deck=deck)
-        expect(re.search("TERMINATE: .*Graft.*" + re.escape(words), text) and status != 0, f"{deck.strip()} refused\n{text[-2000:]}")
+        expect(re.search("GRAFT: .*" + re.escape(words), text) and status != 0, f"{deck.strip()} refused\n{text[-2000:]}")
         print(f"refused: {deck.strip()}")
     text, status = run(program, mpiexec, 2, folder, bodies, environment={"GRAFT_LIBRARY": "/no/such/library.so"})
-    expect(re.search("TERMINATE: .*Graft.*/no/such/library.so", text) and status != 0, f"the missing library is told\n{text[-2000:]}")
+    expect(re.search("GRAFT: .*/no/such/library.so", text) and status != 0, f"the missing library is told\n{text[-2000:]}")
 
 
 def sphere(what, program, mpiexec, folder):
