@@ -20,7 +20,9 @@ import shutil
 import struct
 import subprocess
 import sys
-import tarfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import host_source  # noqa: E402
 
 BODIES = 3000
 SOFTENING = {1: 0.05, 2: 0.02}  # by particle type; GADGET-4's spline ends at 2.8 times this
@@ -45,25 +47,8 @@ def expect(right, what):
         raise SystemExit(f"not so: {what}")
 
 
-def unpack(source, folder):
-    if source.is_dir():
-        shutil.copytree(source, folder, ignore=shutil.ignore_patterns(".git", "build", "*.o", "Gadget4"))
-        return
-    with tarfile.open(source) as archive:
-        archive.extractall(folder.parent / "unpacked")
-    found = list((folder.parent / "unpacked").rglob("Template-Config.sh"))
-    expect(len(found) == 1, f"one GADGET-4 in {source}, found {len(found)}")
-    found[0].parent.rename(folder)
-    shutil.rmtree(folder.parent / "unpacked", ignore_errors=True)
-
-
 def patched(source, adapter, folder):
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    unpack(source, folder)
-    with open(adapter / "gadget4.patch", encoding="utf-8") as patch:
-        subprocess.run(["patch", "-p1", "--fuzz=0"], cwd=folder, stdin=patch, check=True, stdout=subprocess.DEVNULL)
-    shutil.copy(adapter / "graft_gadget4.cc", folder / "src/gravity")
+    host_source.patched(source, folder, adapter / "gadget4.patch", [adapter / "graft_gadget4.cc"], "src/gravity", "build", "Gadget4")
 
 
 def make(gadget, folder, options, prefix, mpicxx, *targets):

@@ -18,7 +18,9 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import host_source  # noqa: E402
 
 PARTICLES = 3000
 FEW = 1000 # where Phantom runs more than once
@@ -51,17 +53,6 @@ def expect(right, what):
         raise SystemExit(f"not so: {what}")
 
 
-def unpack(source, folder):
-    if source.is_dir():
-        shutil.copytree(source, folder, ignore=shutil.ignore_patterns(".git", "*.o", "*.mod", "*.a"))
-        return
-    with tarfile.open(source) as archive:
-        archive.extractall(folder.parent / "unpacked")
-    (top,) = (folder.parent / "unpacked").iterdir()
-    top.rename(folder)
-    (folder.parent / "unpacked").rmdir()
-
-
 def build(what, source, adapter, modules, libraries, folder, mpifort=None):
     """The folder of a patched and built Phantom; one that is there and of the same parts stays."""
     flags = {"gravity": ["SETUP=testgrav"], "evrard": ["SETUP=evrard"], "individual": ["SETUP=evrard", "IND_TIMESTEPS=yes"],
@@ -76,16 +67,7 @@ def build(what, source, adapter, modules, libraries, folder, mpifort=None):
         if stamp.exists() and stamp.read_text(encoding="utf-8") == parts.hexdigest():
             return phantom
         stamp.unlink(missing_ok=True)
-        shutil.rmtree(phantom, ignore_errors=True)
-        (folder / what).mkdir(exist_ok=True)
-        shutil.rmtree(folder / what)
-        (folder / what).mkdir()
-        unpack(source, folder / what / "source")
-        (folder / what / "source").rename(phantom)
-        with open(adapter / "phantom.patch", encoding="utf-8") as patch:
-            subprocess.run(["patch", "-p1", "--fuzz=0"], cwd=phantom, stdin=patch, check=True)
-        for file in added:
-            shutil.copy(file, phantom / "src/main")
+        host_source.patched(source, phantom, adapter / "phantom.patch", added, "src/main", "*.mod", "*.a")
         (phantom / "bin").mkdir(exist_ok=True)
         for program in (["phantomtest"] if what == "gravity" else ["phantom", "setup"]):
             subprocess.run(["make", "-j1", "SYSTEM=gfortran", *flags, "SRCINJECT_DEPS=graft_c.f90 graft.f90 graft_phantom.F90",
