@@ -194,12 +194,12 @@ Found cheapest(const EwaldInput& p, double width, double error, bool mesh, const
                 split.leaf = (*leaves)[k].most;
             }
         const double smooth = mesh ? mesh_work(p, error, split) : waves_of(p, split.largest_wave), cost = work + smooth;
-        split.accuracy = error / unit_of(p);
         if (smooth >= 0 && (split.cells || leaves == nullptr) && (best.cost < 0 || cost < best.cost))
             best = {split, cost};
         if (p.alpha > 0)
             break; // a longer cut-off only costs more
     }
+    best.split.accuracy = error / unit_of(p);
     return best;
 }
 
