@@ -28,9 +28,11 @@ class Event {
 /// been given.
 class SideStream {
   public:
-    /// On the memory's device. Throws Error(device).
-    explicit SideStream(const DeviceMemory& memory) : event_(memory) {
-        GRAFT_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    /// urgent: its blocks are started before those of streams that are not. On the memory's device. Throws Error(device).
+    explicit SideStream(const DeviceMemory& memory, bool urgent = false) : event_(memory) {
+        int least = 0, greatest = 0;
+        GRAFT_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+        GRAFT_CUDA(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, urgent ? greatest : least));
     }
     ~SideStream() { (void)cudaStreamDestroy(stream_); }
     SideStream(const SideStream&) = delete;

@@ -14,7 +14,7 @@ namespace {
 
 /// A pair in units of a particle and a wave vector, on an H200 (docs/lab/gpu/periodic.md).
 double pair_cost(settings::Precision precision) {
-    return precision == settings::Precision::fp64 ? 8 : 4;
+    return precision == settings::Precision::fp64 ? 12 : 6;
 }
 
 constexpr const char* mesh_is_not_had =
@@ -24,13 +24,13 @@ constexpr const char* mesh_is_not_had =
 /// are not at hand.
 periodic::MeshModel mesh_model(const DeviceJob& job) {
     const settings::Settings& s = job.settings;
-    constexpr int64_t least_for_mesh = 30000; // below, launches take longer than what they save
+    constexpr int64_t least_for_mesh = 8000; // below, launches take longer than what they save
     const bool had = !job.sums_exactly && !job.over_ranks && !job.some() && s.softening != settings::Softening::plummer;
     const bool asked = s.long_range == settings::LongRange::mesh;
     const bool pays = s.long_range == settings::LongRange::auto_ && job.n >= least_for_mesh;
     periodic::MeshModel mesh{had && (asked || pays), had && asked, periodic::most_mesh_points};
-    mesh.particle[0] = 1800, mesh.particle[1] = 3300, mesh.particle[2] = 5700; // on an H200
-    mesh.point = 135;
+    mesh.particle[0] = 600, mesh.particle[1] = 730, mesh.particle[2] = 1330; // on an H200
+    mesh.point = 80;
     return mesh;
 }
 
@@ -109,7 +109,7 @@ void LatticeStep::plan(Computation& c) {
     periodic::EwaldInput p =
         periodic::PeriodicSum::problem_of(s, plan.box, particles, static_cast<double>(particles), longest);
     p.pair_cost = pair_cost(s.precision);
-    p.group = static_cast<double>(periodic::DevicePeriodic::block_targets), p.leaf = 0; // sources one by one
+    p.group = static_cast<double>(periodic::DevicePeriodic::part_targets), p.leaf = 0; // sources one by one
     p.mesh = mesh_model(job);
     const periodic::EwaldSplit split = periodic::split_ewald(p);
     if (plan.measured)
@@ -117,6 +117,7 @@ void LatticeStep::plan(Computation& c) {
     if (plan.measured)
         periodic::PeriodicSum::check_size(s, plan.box, split, longest);
     plan.alpha = split.alpha, plan.cutoff = split.cutoff, plan.largest_wave = split.largest_wave;
+    plan.accuracy = split.accuracy;
     plan.mesh = split.mesh, plan.in_double = s.precision == settings::Precision::fp64;
     key_.clear(); // until it is there
     sum.set(c.queue, plan);

@@ -102,52 +102,6 @@ __global__ void __launch_bounds__(threads)
         backend::stop_with(status, backend::too_small);
 }
 
-/// Places of pairs are known to a float and what rounding took off it, another float: by so much better than those that
-/// frame_resolution is of.
-constexpr double resolution = forces::frame_resolution * 0x1p-24;
-
-struct CloseKernel {
-    CloseTask task;
-    forces::CloseCells cells;
-    int limit;        // 2^limit: sources nearer than this are too close
-    double beside[3]; // nearer to a face, in units of the edges: an image may be
-    bool one_plummer;
-};
-
-__device__ bool has_close_image(const CloseKernel& in, double x, double y, double z) {
-    const geometry::Vec3 f = in.task.box.fractions(x, y, z);
-    const auto is_beside = [&](double fraction, int axis) {
-        return fraction >= -in.beside[axis] && fraction <= 1 + in.beside[axis];
-    };
-    bool close = false;
-    for (int image = 0; image < 27 && !close; ++image) {
-        const int i = image % 3 - 1, j = image / 3 % 3 - 1, k = image / 9 - 1;
-        const bool moved = i != 0 || j != 0 || k != 0;
-        if (moved && !(is_beside(f.x + i, 0) && is_beside(f.y + j, 1) && is_beside(f.z + k, 2)))
-            continue;
-        const geometry::Vec3 s = in.task.box.shift(i, j, k);
-        close = forces::has_close(in.cells, in.task.sources, x + s.x, y + s.y, z + s.z, in.limit, moved);
-    }
-    return close;
-}
-
-__global__ void __launch_bounds__(threads)
-    close_kernel(const __grid_constant__ CloseKernel in, backend::DeviceStatus* status) {
-    const forces::DeviceSources& at = in.task.targets;
-    const int64_t k = blockIdx.x * int64_t{threads} + threadIdx.x;
-    if (backend::stopped(status) || k >= at.n)
-        return;
-    forces::Frame frame;
-    frame.scale = in.task.scale;
-    const forces::PairVariant& pairs = in.task.pairs;
-    const double length = pairs.softening == forces::Softening::none ? 0
-                          : at.softening != nullptr                  ? at.softening[k]
-                                                                     : in.task.length;
-    if ((pairs.potential && forces::loses_itself(frame, length, in.one_plummer, in.task.charges)) ||
-        has_close_image(in, at.x[k], at.y[k], at.z[k]))
-        backend::stop_with(status, forces::needs_double);
-}
-
 struct TableKernel {
     WaveTableTask task;
     ExponentialNodes nodes;
@@ -214,26 +168,6 @@ void measure(backend::Queue& queue, const MeasureTask& task) {
     measure_all<<<1, threads, 0, queue.stream()>>>(task, static_cast<int>(blocks), queue.status());
     GRAFT_CUDA_LAUNCHED("measure of a periodic box");
     queue.launches += 2;
-}
-
-void stop_at_close(backend::Queue& queue, forces::DeviceCloseCells& cells, const CloseTask& task) {
-    CloseKernel in{};
-    in.task = task;
-    in.one_plummer = forces::pair_kind(task.pairs) == forces::DevicePair::constant;
-    const geometry::Lattice& box = task.box;
-    const double extent = std::max({box.edge[0] + std::abs(box.xy) + std::abs(box.xz), box.edge[1] + std::abs(box.yz),
-                                    box.edge[2]});
-    in.limit = std::ilogb(resolution * (task.cutoff + extent)) + 1;
-    for (int a = 0; a < 3; ++a) {
-        const geometry::Vec3 g = box.reciprocal(a == 0, a == 1, a == 2);
-        in.beside[a] = std::ldexp(std::abs(g.x) + std::abs(g.y) + std::abs(g.z), in.limit) + 1e-12;
-    }
-    in.cells = cells.clear(queue, task.sources.n, 1);
-    forces::add_limit(queue, in.cells, in.limit);
-    forces::fill_cells(queue, in.cells, task.sources);
-    close_kernel<<<backend::blocks_for(task.targets.n, threads), threads, 0, queue.stream()>>>(in, queue.status());
-    GRAFT_CUDA_LAUNCHED("close sources of a periodic box");
-    ++queue.launches;
 }
 
 void make_wave_table(backend::Queue& queue, const WaveTableTask& task) {

@@ -19,8 +19,8 @@ struct DevicePeriodic::Work {
           pair_virial(memory, "periodic box: virials"), structure(memory, "structure factors"),
           weighted(memory, "waves"), rows(memory, "rows of waves"), tile_virial(memory, "virials of waves"),
           charge(memory, "net charge"), field(memory, "field of waves"), table(memory, "table of waves"),
-          terms(memory, "terms of charges"), measures(memory, "measures of a periodic box"), close(memory),
-          mesh(memory), side(memory) {}
+          terms(memory, "terms of charges"), measures(memory, "measures of a periodic box"),
+          mesh(memory), side(memory, true) {}
     backend::DeviceBuffer<WaveTile> tiles;
     backend::PinnedBuffer<WaveTile> sent;
     PeriodicOrder sources, targets;
@@ -32,10 +32,9 @@ struct DevicePeriodic::Work {
     backend::DeviceBuffer<WaveEntry> table;
     backend::DeviceBuffer<ChargeTerms> terms;
     backend::DeviceBuffer<double> measures;
-    forces::DeviceCloseCells close;
     DeviceWaveMesh mesh;
     int64_t pair_parts = 0;   // of pair_virial
-    backend::SideStream side; // waves beside pairs
+    backend::SideStream side; // waves beside pairs: a long row of short kernels beside a long one
 };
 
 namespace {
@@ -62,7 +61,7 @@ double charge_scale_of(const PeriodicTask& task) {
 template <typename T>
 int64_t part_of(int64_t blocks, int64_t chunk_count, bool virial) {
     constexpr int64_t most_blocks = 132 * 16; // partial sums of more are too many to add up
-    constexpr int64_t resident = 132 * (sizeof(T) == 8 ? 2 : 4); // by registers
+    constexpr int64_t resident = 132 * (sizeof(T) == 8 ? 2 : 5); // by registers
     const int64_t steps = divided(chunk_count, periodic_part_step);
     const int64_t most = std::clamp<int64_t>(divided(most_blocks, blocks), 1, steps);
     int64_t best = steps, least = std::numeric_limits<int64_t>::max();
@@ -75,6 +74,15 @@ int64_t part_of(int64_t blocks, int64_t chunk_count, bool virial) {
     return best * periodic_part_step;
 }
 
+/// Sources nearer than this are too close for single precision: places of pairs are known to a float and what rounding took
+/// off it, another float, by so much better than those that frame_resolution is of.
+double close_distance(const DeviceLattice& lattice) {
+    const geometry::Lattice& box = lattice.box;
+    const double extent =
+        std::max({box.edge[0] + std::abs(box.xy) + std::abs(box.xz), box.edge[1] + std::abs(box.yz), box.edge[2]});
+    return forces::frame_resolution * 0x1p-23 * (lattice.cutoff + extent);
+}
+
 template <typename T>
 PeriodicPairs<T> pairs_of(const DeviceLattice& lattice, const forces::Screen& screen, const forces::DeviceEvaluation& how,
                           const PeriodicTask& task) {
@@ -84,12 +92,13 @@ PeriodicPairs<T> pairs_of(const DeviceLattice& lattice, const forces::Screen& sc
     for (int a = 0; a < 3; ++a)
         in.inverse[a] = 1 / lattice.box.edge[a];
     in.cutoff = lattice.cutoff, in.reach_square = lattice.cutoff * lattice.cutoff * (1 + 1e-12);
-    in.scale = inverse_power(lattice.cutoff);
+    in.scale = inverse_power(lattice.cutoff), in.close = close_distance(lattice);
     in.blocks = divided(task.targets.n, periodic_block);
     in.chunk_count = divided(task.sources.n, chunk_sources);
     in.part = part_of<T>(in.blocks, in.chunk_count, task.virial);
     in.parts = divided(in.chunk_count, in.part);
-    in.length = how.softening_length;
+    in.length = how.pairs.softening == forces::Softening::none ? 0 : how.softening_length;
+    in.charges = task.charges();
     const double softening = lattice.softening * in.scale;
     in.added = std::max(static_cast<T>(softening * softening), forces::pair_tiny<T>());
     in.facts = task.facts;
@@ -274,8 +283,10 @@ DevicePeriodic::~DevicePeriodic() {
 }
 
 void DevicePeriodic::set(backend::Queue& queue, const DeviceLattice& lattice) {
-    if (screen_.alpha_cutoff() != lattice.alpha * lattice.cutoff)
-        screen_ = forces::Screen(lattice.alpha * lattice.cutoff);
+    constexpr double small = 4e-3; // beside what the splitting leaves: docs/lab/gpu/periodic.md
+    const double error = std::max(small * lattice.accuracy, forces::least_single_error);
+    if (screen_.alpha_cutoff() != lattice.alpha * lattice.cutoff || screen_.single_error() != error)
+        screen_ = forces::Screen(lattice.alpha * lattice.cutoff, error);
     const bool same = !tiles_.empty() && lattice == lattice_;
     const double largest = lattice.mesh.order > 0 ? 0 : lattice.largest_wave; // the first tile is always there
     const bool same_tiles = !tiles_.empty() && lattice.box == lattice_.box && largest == largest_of_tiles_;
@@ -336,9 +347,6 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
         task.targets = task.sources;
     else if (n > 0)
         task.targets = w.targets.sort(queue, lattice_.box, given.targets, nullptr, nullptr);
-    if (!in_double && n > 0 && task.sources.n > 0)
-        stop_at_close(queue, w.close, {task.sources, task.targets, lattice_.box, lattice_.cutoff,
-                                       inverse_power(lattice_.cutoff), how.pairs, how.softening_length, task.charges()});
     PeriodicWaves waves = waves_of(lattice_, task, tiles);
     if (task.structure != nullptr)
         waves.chunks = 1;

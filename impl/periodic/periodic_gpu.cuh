@@ -2,7 +2,8 @@
 // A periodic box on the device: the lattice sum's pairs and waves, from one splitting.
 //
 // What is summed: periodic/periodic.hpp. Pairs: every block of 64 targets looks at the boxes of all chunks of
-// 32 sources, takes the images of their sources that are within the cut-off of its own box, and sums those.
+// 32 sources, takes the images of their sources that are within the cut-off of its own box, and each 16 targets sum those
+// within the cut-off of theirs.
 // Nothing within the cut-off is left out, no pair is met twice. Waves: tiles of 4 x 8 x 8 values
 // (wave_tiles.hpp). Partial sums are added in fixed order: the same bits every run. Nothing here waits;
 // buffers grow only.
@@ -22,6 +23,7 @@ struct DeviceLattice {
     geometry::Lattice box;        // of a slab: with its vacuum
     double alpha = 1, cutoff = 1; // of the pairs
     double largest_wave = 0;
+    double accuracy = 0; // EwaldSplit's
     MeshChoice mesh;      // in place of the sum over waves, if it has an order; not over ranks, nor with Plummer's softening
     bool in_double = false; // the mesh
     double softening = 0; // Plummer's one length for all; lengths per particle: their mean square is found
@@ -66,8 +68,8 @@ class DevicePeriodic {
     ~DevicePeriodic();
     DevicePeriodic(const DevicePeriodic&) = delete;
     DevicePeriodic& operator=(const DevicePeriodic&) = delete;
-    /// Targets that look for sources together.
-    static constexpr int block_targets = 64;
+    /// Targets that look for sources together, and parts of them that sum those near their own box.
+    static constexpr int block_targets = 64, part_targets = 16;
 
     /// Takes a splitting; what is the same as before is kept, so that a box that stays costs nothing. Between
     /// computations. Throws Error(memory, device).

@@ -4,7 +4,7 @@
 
 #include "periodic/periodic_gpu.cuh"
 #include "periodic/plummer_waves.hpp"
-#include "forces/p2p/close_targets_gpu.cuh"
+#include "forces/frame_resolution.hpp"
 #include "forces/p2p/screen_gpu.cuh"
 
 namespace graft::periodic {
@@ -26,14 +26,16 @@ struct PeriodicPairs {
     const SourceChunk *chunks, *supers; // supers: of 32 chunks each; null: all chunks are looked at
     int64_t chunk_count;
     double cutoff, reach_square, scale;
+    double close;                // in float: pairs nearer than this stop the computation
     int64_t blocks, part, parts; // a part: so many chunks
-    double length;               // the spline's one length for all
+    double length;               // the one length for all
+    int64_t charges;             // of all ranks
     T added;                     // to r^2, where that is one number for all: pair_tiny() or Plummer's eps^2
     const PeriodicFacts* facts;  // of Plummer lengths per particle
     double charge_scale;
     double* partial; // [part][component][target], units of the frame
     double* virial;  // [part][block][6]
-    const backend::DeviceStatus* status;
+    backend::DeviceStatus* status;
     forces::ScreenTerms<T> screen;
 };
 inline constexpr int64_t periodic_block = DevicePeriodic::block_targets;
@@ -81,18 +83,6 @@ struct MeasureTask {
 };
 inline constexpr int64_t measure_partials = 7 * 128;
 void measure(backend::Queue& queue, const MeasureTask& task);
-
-/// Stops a computation in single precision (needs_double) where an image of a source is closer to a target than its pairs
-/// resolve, or where a target loses its own potential (frame_resolution.hpp). The sources and targets are in the box.
-struct CloseTask {
-    forces::DeviceSources sources, targets;
-    geometry::Lattice box;
-    double cutoff, scale; // of the pairs
-    forces::PairVariant pairs;
-    double length; // softening, where it is one for all
-    int64_t charges; // of all ranks
-};
-void stop_at_close(backend::Queue& queue, forces::DeviceCloseCells& cells, const CloseTask& task);
 
 /// What waves add up to for one value of a tile: sums for the field, see ewald_waves_gpu.cuh.
 template <typename T>

@@ -1,37 +1,57 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pairs of a periodic box: a block of four warps has 64 targets and a part of the sources; two targets a
-// lane.
+// Pairs of a periodic box: a block of four warps has 64 targets and a part of the sources.
 //
 // Sources stand in chunks of 32, near each other in space. A warp looks at the boxes of 32 chunks at a time,
 // and takes those that may reach its targets' box, a lane a source: in units of the edges, the images that
 // can reach the targets' box lie in a range that begins where the source says and is as long for all, so that
-// the lanes stay together; those within the cut-off of the box queue up in shared memory, and 32 in the queue
-// are summed (in T, then in double). So at any density the lanes are full, and a pair is computed only where
-// its source image reaches the block. Slots of the search: about 60 per 32 chunks and 60 per chunk and image,
-// beside 32 * 2 * 32 for a full queue; of the pairs computed, a share of (4 pi / 3 r^3) / (volume within r
-// of the block's box) is inside the cut-off r. Coordinates in float are relative to the centre of the
-// targets' box, in units of a power of two near the cut-off; pairs nearer than a sixteenth of the frame,
-// some in a hundred steps of a warp, take what rounding took off their coordinates from beside them, or the
-// nearest pair of all would have most of the error. In double coordinates are not moved, so that close
-// pairs lose nothing.
+// the lanes stay together; those within the cut-off of the box are kept in shared memory. When these are many, each
+// part of 16 targets takes those within the cut-off of its own, smaller box, and a lane sums every second group of
+// four of them for one target (in T, then in double). So at any density the lanes are full, and of the pairs
+// computed a share of (4 pi / 3 r^3) / (volume within r of a part's box) is inside the cut-off r. Slots of the
+// search: about 60 per 32 chunks and 60 per chunk and image, 30 a part and 32 images kept, beside 16 pairs for each
+// of them that a part takes.
+// Coordinates in float are relative to the centre of the targets' box, in units of a power of two near the cut-off;
+// pairs nearer than a sixteenth of the frame take what rounding took off their coordinates from beside them, or the
+// nearest pair of all would have most of the error; pairs so near that this is not enough stop the computation. In
+// double coordinates are not moved, so that close pairs lose nothing.
 #pragma once
 
 #include "periodic/periodic_kernels_gpu.cuh"
 
 namespace graft::periodic::periodic_pairs {
 
-inline constexpr int warps = 4, lanes_targets = 2, queue_room = 64;
+inline constexpr int warps = 4, block = DevicePeriodic::block_targets;
+inline constexpr int part_targets = DevicePeriodic::part_targets, parts = block / part_targets;
+inline constexpr int lane_images = 4, sharing = 32 / part_targets, at_once = lane_images * sharing;
 
 template <typename T>
 struct alignas(16) Source {
     T x, y, z, q;
 };
 
+/// Of a warp: images near the block's targets, and those of them near one part's.
 template <typename T, forces::DevicePair kind>
-struct Queue {
-    Source<T> source[queue_room];
-    float rest[sizeof(T) == 4 ? queue_room : 1][3]; // what rounding took off the places
-    T soft[kind == forces::DevicePair::constant ? 1 : queue_room];
+struct Images {
+    static constexpr int room = sizeof(T) == 4 ? 128 : 64, near_room = room + at_once; // whole groups
+    static constexpr bool soft_ones = kind != forces::DevicePair::constant;
+    Source<T> source[room], near[near_room];
+    float rest[sizeof(T) == 4 ? room : 1][3]; // what rounding took off the places
+    T soft[soft_ones ? room : 1], near_soft[soft_ones ? near_room : 1];
+    uint8_t from[sizeof(T) == 4 ? near_room : 1]; // the one in `source`
+};
+
+/// Of a block.
+template <typename T, forces::DevicePair kind>
+struct Targets {
+    T x[block], y[block], z[block], soft[kind == forces::DevicePair::constant ? 1 : block];
+    float rest[sizeof(T) == 4 ? block : 1][3];
+    T centre[parts + 1][3], half[parts + 1][3]; // of the parts' boxes, and of the box of all
+};
+
+/// The one image of a chunk that may reach a block's targets, if it is one.
+struct OneImage {
+    bool single = false;
+    double shift[3] = {};
 };
 
 /// Where the targets of a block are, and the images that may reach them.
@@ -47,8 +67,7 @@ __device__ __forceinline__ double warp_least(double value) {
 }
 
 template <typename T>
-__device__ __forceinline__ BlockRegion find_place(const PeriodicPairs<T>& in, int64_t first, int64_t end,
-                                                  int lane) {
+__device__ __forceinline__ BlockRegion find_place(const PeriodicPairs<T>& in, int64_t first, int64_t end, int lane) {
     const double* const at[3] = {in.targets.x, in.targets.y, in.targets.z};
     const int64_t one = min(first + lane, end - 1), two = min(first + 32 + lane, end - 1);
     BlockRegion place;
@@ -62,9 +81,8 @@ __device__ __forceinline__ BlockRegion find_place(const PeriodicPairs<T>& in, in
 #pragma unroll
     for (int a = 0; a < 3; ++a) {
         const geometry::Vec3 g = in.box.reciprocal(a == 0, a == 1, a == 2);
-        const double extent = in.cutoff * sqrt(g.x * g.x + g.y * g.y + g.z * g.z) +
-                              fabs(g.x) * place.half[0] + fabs(g.y) * place.half[1] +
-                              fabs(g.z) * place.half[2];
+        const double extent = in.cutoff * sqrt(g.x * g.x + g.y * g.y + g.z * g.z) + fabs(g.x) * place.half[0] +
+                              fabs(g.y) * place.half[1] + fabs(g.z) * place.half[2];
         place.reach[a] = extent * (1 + 1e-9) + 1e-9; // rounding only ever adds an image
         place.count[a] = static_cast<int>(floor(2 * place.reach[a])) + 1;
     }
@@ -74,14 +92,17 @@ __device__ __forceinline__ BlockRegion find_place(const PeriodicPairs<T>& in, in
 template <typename T, forces::DevicePair kind, bool potential, bool virial, int terms>
 struct Block {
     static constexpr int components = potential ? 4 : 3;
-    static constexpr bool in_float = sizeof(T) == 4;
+    static constexpr bool in_float = sizeof(T) == 4, soft_ones = kind != forces::DevicePair::constant;
+    static constexpr int room = Images<T, kind>::room;
     const PeriodicPairs<T>& in;
-    Queue<T, kind>& queue;
-    int lane, waiting = 0;
-    T near_square, offset; // of r^2: below it the rests count; of the screen's v
-    T x[lanes_targets], y[lanes_targets], z[lanes_targets], soft[lanes_targets];
-    float rest[lanes_targets][3];
-    double total[lanes_targets][virial ? 10 : 4] = {};
+    Images<T, kind>& images;
+    Targets<T, kind>& targets;
+    double (&sums)[components][block]; // of the warp
+    int64_t first, end;
+    int lane, kept = 0;
+    T near_square, close_square, reach_square, offset; // of r^2: below near_square the rests count; of the screen's v
+    bool close = false;
+    double moments[virial ? 6 : 1] = {};
 
     __device__ __forceinline__ T soften(const double* lengths, int64_t k) const {
         const double length = (lengths != nullptr ? lengths[k] : in.length) * in.scale;
@@ -96,47 +117,79 @@ struct Block {
         return rounded;
     }
 
-    __device__ __forceinline__ void load_targets(const BlockRegion& place, int64_t first, int64_t end) {
-#pragma unroll
-        for (int t = 0; t < lanes_targets; ++t) {
-            const int64_t k = min(first + 32 * t + lane, end - 1);
-            const double off = in_float ? 1 : 0;
-            x[t] = coordinate(in.targets.x[k] - off * place.centre[0], rest[t][0]);
-            y[t] = coordinate(in.targets.y[k] - off * place.centre[1], rest[t][1]);
-            z[t] = coordinate(in.targets.z[k] - off * place.centre[2], rest[t][2]);
-            if constexpr (kind != forces::DevicePair::constant)
-                soft[t] = soften(in.targets.softening, k);
-        }
+    __device__ __forceinline__ void set_frame(const BlockRegion& place) {
         const double frame = fmax(place.half[0], fmax(place.half[1], place.half[2])) + in.cutoff;
         near_square = static_cast<T>(frame * frame * in.scale * in.scale * (1.0 / 256));
+        close_square = static_cast<T>(3 * in.close * in.close * in.scale * in.scale);
+        double largest = frame; // coordinate
+        for (int a = 0; !in_float && a < 3; ++a)
+            largest += fabs(place.centre[a]);
+        const double reach = in.scale * (in.cutoff + (in_float ? 1e-6 : 1e-15) * largest);
+        reach_square = static_cast<T>(reach * reach * (1 + 1e-6));
         offset = in.screen.offset;
         if constexpr (kind == forces::DevicePair::plummer)
             offset = static_cast<T>(2 * in.facts->softening_square / (in.cutoff * in.cutoff) - 1);
     }
 
-    /// The first `count` of the queue, an even number of them.
-    __device__ __forceinline__ void sum_queue(int count) {
-        constexpr int pairs = 2 * lanes_targets;
-        forces::ScreenedSum<T> sum[lanes_targets] = {};
-        for (int j = 0; j < count; j += 2) {
+    /// Warp by warp, half of the block's targets each.
+    __device__ __forceinline__ void load_targets(const BlockRegion& place, int warp) {
+        const int t = 32 * warp + lane;
+        const int64_t k = min(first + t, end - 1);
+        const double off = in_float ? 1 : 0;
+        float rest[3];
+        T at[3];
+        at[0] = coordinate(in.targets.x[k] - off * place.centre[0], rest[0]);
+        at[1] = coordinate(in.targets.y[k] - off * place.centre[1], rest[1]);
+        at[2] = coordinate(in.targets.z[k] - off * place.centre[2], rest[2]);
+        targets.x[t] = at[0], targets.y[t] = at[1], targets.z[t] = at[2];
+        for (int a = 0; in_float && a < 3; ++a)
+            targets.rest[t][a] = rest[a];
+        if constexpr (soft_ones)
+            targets.soft[t] = soften(in.targets.softening, k);
+        if constexpr (potential && in_float) {
+            forces::Frame frame;
+            frame.scale = in.scale;
+            const double length = in.targets.softening != nullptr ? in.targets.softening[k] : in.length;
+            close = forces::loses_itself(frame, length, !soft_ones, in.charges);
+        }
+        for (int a = 0; a < 3; ++a) {
+            T lower = at[a], upper = at[a];
+            for (int step = part_targets / 2; step > 0; step /= 2) {
+                lower = fmin(lower, __shfl_xor_sync(~0u, lower, step));
+                upper = fmax(upper, __shfl_xor_sync(~0u, upper, step));
+            }
+            if (lane % part_targets == 0) {
+                targets.centre[t / part_targets][a] = T(0.5) * lower + T(0.5) * upper;
+                targets.half[t / part_targets][a] = T(0.5) * (upper - lower);
+            }
+            if (t == 0) {
+                targets.centre[parts][a] = static_cast<T>(in_float ? 0 : place.centre[a] * in.scale);
+                targets.half[parts][a] = static_cast<T>(place.half[a] * in.scale);
+            }
+        }
+    }
+
+    /// A part's targets with the first `count` of those near it, whole groups: lanes that share a target take turns.
+    __device__ __forceinline__ void sum_near(int part, int count) {
+        constexpr int pairs = lane_images;
+        const int own = part_targets * part + lane % part_targets, turn = lane / part_targets;
+        const T x = targets.x[own], y = targets.y[own], z = targets.z[own];
+        const T own_soft = soft_ones ? targets.soft[soft_ones ? own : 0] : T(0);
+        forces::ScreenedSum<T> sum{};
+        forces::ScreenedSum<T>* const to[pairs] = {&sum, &sum, &sum, &sum};
+        for (int j = pairs * turn; j < count; j += at_once) {
             T dx[pairs], dy[pairs], dz[pairs], r2[pairs], q[pairs], added[pairs], h[pairs];
-            forces::ScreenedSum<T>* to[pairs];
 #pragma unroll
-            for (int s = 0; s < 2; ++s) {
-                const Source<T> source = queue.source[j + s];
-                const T of_source = kind == forces::DevicePair::constant ? T(0) : queue.soft[j + s];
-#pragma unroll
-                for (int t = 0; t < lanes_targets; ++t) {
-                    const int p = s * lanes_targets + t;
-                    dx[p] = source.x - x[t], dy[p] = source.y - y[t], dz[p] = source.z - z[t];
-                    r2[p] = forces::fused(dx[p], dx[p], forces::fused(dy[p], dy[p], dz[p] * dz[p]));
-                    q[p] = source.q;
-                    added[p] = kind == forces::DevicePair::plummer  ? fmax(soft[t] + of_source, forces::pair_tiny<T>())
-                               : kind == forces::DevicePair::spline ? forces::pair_tiny<T>()
-                                                            : in.added;
-                    h[p] = kind == forces::DevicePair::spline ? (soft[t] > of_source ? soft[t] : of_source) : T(0);
-                    to[p] = &sum[t];
-                }
+            for (int p = 0; p < pairs; ++p) {
+                const Source<T> source = images.near[j + p];
+                const T of_source = soft_ones ? images.near_soft[soft_ones ? j + p : 0] : T(0);
+                dx[p] = source.x - x, dy[p] = source.y - y, dz[p] = source.z - z;
+                r2[p] = forces::fused(dx[p], dx[p], forces::fused(dy[p], dy[p], dz[p] * dz[p]));
+                q[p] = source.q;
+                added[p] = kind == forces::DevicePair::plummer  ? fmax(own_soft + of_source, forces::pair_tiny<T>())
+                           : kind == forces::DevicePair::spline ? forces::pair_tiny<T>()
+                                                                : in.added;
+                h[p] = kind == forces::DevicePair::spline ? (own_soft > of_source ? own_soft : of_source) : T(0);
             }
             if constexpr (in_float) {
                 T nearest = r2[0];
@@ -144,65 +197,102 @@ struct Block {
                 for (int p = 1; p < pairs; ++p)
                     nearest = fmin(nearest, r2[p]);
                 if (nearest < near_square)
-                    sharpen(j, dx, dy, dz, r2);
+                    sharpen(own, j, dx, dy, dz, r2, q);
             }
             forces::add_screened<kind, potential, virial, terms>(in.screen, offset, dx, dy, dz, r2, q, added, h, to);
         }
 #pragma unroll
-        for (int t = 0; t < lanes_targets; ++t)
+        for (int c = 0; c < (virial ? 10 : components); ++c)
 #pragma unroll
-            for (int c = 0; c < (virial ? 10 : components); ++c)
-                total[t][c] += static_cast<double>(sum[t].value[c]);
+            for (int step = part_targets; step < 32; step *= 2)
+                sum.value[c] += __shfl_xor_sync(~0u, sum.value[c], step);
+        if (turn != 0)
+            return;
+#pragma unroll
+        for (int c = 0; c < components; ++c)
+            sums[c][own] += static_cast<double>(sum.value[c]);
+        if constexpr (virial) {
+            const double charge = first + own < end ? in.targets.charge[first + own] : 0;
+#pragma unroll
+            for (int c = 0; c < 6; ++c)
+                moments[c] += charge * static_cast<double>(sum.value[4 + c]);
+        }
     }
 
-    /// Puts back what rounding took off the coordinates of sources j and j + 1 and the targets.
+    /// Puts back what rounding took off the coordinates of the pairs of a target and images j, j + 1 ...
     template <int pairs>
-    __device__ __forceinline__ void sharpen(int j, T (&dx)[pairs], T (&dy)[pairs], T (&dz)[pairs],
-                                            T (&r2)[pairs]) {
+    __device__ __forceinline__ void sharpen(int own, int j, T (&dx)[pairs], T (&dy)[pairs], T (&dz)[pairs], T (&r2)[pairs],
+                                            const T (&q)[pairs]) {
 #pragma unroll
         for (int p = 0; p < pairs; ++p) {
-            const float* const of_source = queue.rest[j + p / lanes_targets];
-            const int t = p % lanes_targets;
-            dx[p] += of_source[0] - rest[t][0];
-            dy[p] += of_source[1] - rest[t][1];
-            dz[p] += of_source[2] - rest[t][2];
+            const float* const of_source = images.rest[images.from[j + p]];
+            dx[p] += of_source[0] - targets.rest[own][0];
+            dy[p] += of_source[1] - targets.rest[own][1];
+            dz[p] += of_source[2] - targets.rest[own][2];
             r2[p] = forces::fused(dx[p], dx[p], forces::fused(dy[p], dy[p], dz[p] * dz[p]));
+            close = close || (r2[p] > 0 && r2[p] < close_square && q[p] != 0);
         }
     }
 
-    /// Lanes with `hit` queue up (all lanes come here).
-    __device__ __forceinline__ void enqueue(bool hit, const Source<T>& source, const float (&source_rest)[3],
-                                            T source_soft) {
+    /// Whether a source is within the cut-off of a box.
+    __device__ __forceinline__ bool reaches(const Source<T>& source, const T (&centre)[3], const T (&half)[3]) const {
+        const T gx = fmax(fabs(source.x - centre[0]) - half[0], T(0)), gy = fmax(fabs(source.y - centre[1]) - half[1], T(0)),
+                gz = fmax(fabs(source.z - centre[2]) - half[2], T(0));
+        return forces::fused(gx, gx, forces::fused(gy, gy, gz * gz)) <= reach_square;
+    }
+
+    /// Sums what was kept (all lanes come here).
+    __device__ __forceinline__ void sum_kept() {
+        if (kept == 0)
+            return;
+        __syncwarp();
+#pragma unroll 1
+        for (int part = 0; part < parts; ++part) {
+            int count = 0;
+            for (int base = 0; base < kept; base += 32) {
+                const int k = base + lane;
+                const Source<T> source = images.source[k < kept ? k : 0];
+                const bool near = k < kept && reaches(source, targets.centre[part], targets.half[part]);
+                const unsigned all = __ballot_sync(~0u, near);
+                if (near)
+                    put_near(count + __popc(all & ((1u << lane) - 1)), source, k);
+                count += __popc(all);
+            }
+            const int whole = (count + at_once - 1) / at_once * at_once;
+            if (count + lane < whole)
+                put_near(count + lane, {0, 0, 0, 0}, 0);
+            __syncwarp();
+            sum_near(part, whole);
+            __syncwarp();
+        }
+        kept = 0;
+    }
+    __device__ __forceinline__ void put_near(int to, const Source<T>& source, int k) {
+        images.near[to] = source;
+        if constexpr (in_float)
+            images.from[to] = static_cast<uint8_t>(k);
+        if constexpr (soft_ones)
+            images.near_soft[to] = images.soft[k];
+    }
+
+    /// Lanes with `hit` have theirs kept (all lanes come here).
+    __device__ __forceinline__ void keep(bool hit, const Source<T>& source, const float (&source_rest)[3], T source_soft) {
         const unsigned hits = __ballot_sync(~0u, hit);
-        if (hits == 0)
-            return;
         if (hit) {
-            const int to = waiting + __popc(hits & ((1u << lane) - 1));
-            queue.source[to] = source;
+            const int to = kept + __popc(hits & ((1u << lane) - 1));
+            images.source[to] = source;
             for (int a = 0; in_float && a < 3; ++a)
-                queue.rest[to][a] = source_rest[a];
-            if constexpr (kind != forces::DevicePair::constant)
-                queue.soft[to] = source_soft;
+                images.rest[to][a] = source_rest[a];
+            if constexpr (soft_ones)
+                images.soft[to] = source_soft;
         }
-        waiting += __popc(hits);
-        __syncwarp();
-        if (waiting < 32)
-            return;
-        sum_queue(32);
-        __syncwarp();
-        waiting -= 32;
-        if (lane < waiting) { // no lane reads what another one writes
-            queue.source[lane] = queue.source[32 + lane];
-            for (int a = 0; in_float && a < 3; ++a)
-                queue.rest[lane][a] = queue.rest[32 + lane][a];
-            if constexpr (kind != forces::DevicePair::constant)
-                queue.soft[lane] = queue.soft[32 + lane];
-        }
-        __syncwarp();
+        kept += __popc(hits);
+        if (kept > room - 32)
+            sum_kept();
     }
 
-    /// Whether an image of the box of a chunk may reach the targets' box.
-    __device__ __forceinline__ bool may_reach(const BlockRegion& place, const SourceChunk& chunk) const {
+    /// Whether an image of the box of a chunk may reach the targets' box; `image`: where there is only one.
+    __device__ __forceinline__ bool may_reach(const BlockRegion& place, const SourceChunk& chunk, OneImage& image) const {
         double d[3], f[3];
 #pragma unroll
         for (int a = 0; a < 3; ++a)
@@ -218,13 +308,15 @@ struct Block {
             single = single && from == to;
             m[a] = from;
         }
+        image.single = single;
         if (!near || !single)
             return near;
         const geometry::Vec3 s = in.box.shift(m[0], m[1], m[2]);
+        image.shift[0] = s.x, image.shift[1] = s.y, image.shift[2] = s.z;
         const double gx = fmax(fabs(d[0] + s.x) - place.half[0] - chunk.half[0], 0.0),
                      gy = fmax(fabs(d[1] + s.y) - place.half[1] - chunk.half[1], 0.0),
                      gz = fmax(fabs(d[2] + s.z) - place.half[2] - chunk.half[2], 0.0);
-        return gx * gx + gy * gy + gz * gz <= in.reach_square;
+        return gx * gx + gy * gy + gz * gz <= in.reach_square; // of the chunk
     }
     __device__ __forceinline__ void to_fractions(double x, double y, double z, double (&f)[3]) const {
         f[2] = z * in.inverse[2];
@@ -236,9 +328,8 @@ struct Block {
     __device__ __forceinline__ void search(const BlockRegion& place, int64_t first, int64_t end) {
         for (int64_t at = first; at < end; at += 32 * warps) {
             const int64_t own = at + int64_t{lane} * warps;
-            unsigned near = __ballot_sync(~0u, own < end && may_reach(place, in.chunks[min(own, end - 1)]));
-            for (; near != 0; near &= near - 1)
-                meet(place, (at + int64_t{__ffs(near) - 1} * warps) * chunk_sources);
+            OneImage image;
+            meet_near(place, own, own < end && may_reach(place, in.chunks[min(own, end - 1)], image), image);
         }
     }
     /// The same chunks in the same order, but those of super chunks that are too far away. All warps of the block come here.
@@ -247,7 +338,8 @@ struct Block {
         const int64_t last = (end - 1) / 32;
         for (int64_t at = first / 32; at <= last; at += 32 * warps) {
             const int64_t own = at + threadIdx.x;
-            const unsigned mask = __ballot_sync(~0u, own <= last && may_reach(place, in.supers[min(own, last)]));
+            OneImage any;
+            const unsigned mask = __ballot_sync(~0u, own <= last && may_reach(place, in.supers[min(own, last)], any));
             __syncthreads();
             if (lane == 0)
                 near_supers[warp] = mask;
@@ -259,60 +351,62 @@ struct Block {
                         mine &= mine - 1;
                     const int64_t chunk = (at + 32 * w + __ffs(mine) - 1) * 32 + lane % 8 * warps + warp;
                     const bool there = mine != 0 && chunk >= first && chunk < end;
-                    unsigned near = __ballot_sync(~0u, there && may_reach(place, in.chunks[there ? chunk : first]));
-                    for (; near != 0; near &= near - 1)
-                        meet(place, __shfl_sync(~0u, chunk, __ffs(near) - 1) * chunk_sources);
+                    OneImage image;
+                    meet_near(place, chunk, there && may_reach(place, in.chunks[there ? chunk : first], image), image);
                     for (int k = 0; k < 4; ++k)
                         rest &= rest - 1;
                 }
         }
     }
 
+    /// The chunks of lanes with `near`.
+    __device__ __forceinline__ void meet_near(const BlockRegion& place, int64_t chunk, bool near, const OneImage& image) {
+        for (unsigned left = __ballot_sync(~0u, near); left != 0; left &= left - 1) {
+            const int of = __ffs(left) - 1;
+            OneImage its;
+            its.single = __shfl_sync(~0u, image.single, of);
+            for (int a = 0; a < 3; ++a)
+                its.shift[a] = __shfl_sync(~0u, image.shift[a], of);
+            meet(place, __shfl_sync(~0u, chunk, of) * chunk_sources, its);
+        }
+    }
+
     /// Images of the sources of a chunk, a lane each.
-    __device__ __forceinline__ void meet(const BlockRegion& place, int64_t begin) {
+    __device__ __forceinline__ void meet(const BlockRegion& place, int64_t begin, const OneImage& image) {
         const int64_t j = min(begin + lane, in.sources.n - 1);
         const bool there = begin + lane < in.sources.n;
         const double sx = in.sources.x[j], sy = in.sources.y[j], sz = in.sources.z[j];
         const double dx = sx - place.centre[0], dy = sy - place.centre[1], dz = sz - place.centre[2];
         const T q = static_cast<T>(in.sources.charge[j] * in.charge_scale);
         T of_source = 0;
-        if constexpr (kind != forces::DevicePair::constant)
+        if constexpr (soft_ones)
             of_source = soften(in.sources.softening, j);
-        double f[3];
-        to_fractions(dx, dy, dz, f);
-        const double from0 = ceil(-place.reach[0] - f[0]), from1 = ceil(-place.reach[1] - f[1]),
-                     from2 = ceil(-place.reach[2] - f[2]);
-        for (int c = 0; c < place.count[2]; ++c)
-            for (int b = 0; b < place.count[1]; ++b)
-                for (int a = 0; a < place.count[0]; ++a) {
-                    const geometry::Vec3 s = in.box.shift(from0 + a, from1 + b, from2 + c);
-                    const double px = dx + s.x, py = dy + s.y, pz = dz + s.z;
-                    const double gx = fmax(fabs(px) - place.half[0], 0.0),
-                                 gy = fmax(fabs(py) - place.half[1], 0.0),
-                                 gz = fmax(fabs(pz) - place.half[2], 0.0);
-                    const bool hit = there && gx * gx + gy * gy + gz * gz <= in.reach_square;
-                    Source<T> image;
-                    float lost[3] = {};
-                    image.x = coordinate(in_float ? px : sx + s.x, lost[0]);
-                    image.y = coordinate(in_float ? py : sy + s.y, lost[1]);
-                    image.z = coordinate(in_float ? pz : sz + s.z, lost[2]);
-                    image.q = q;
-                    enqueue(hit, image, lost, of_source);
-                }
-    }
-
-    __device__ __forceinline__ void finish() {
-        if (waiting == 0)
-            return;
-        if (lane == 0) { // to an even number
-            queue.source[waiting] = {0, 0, 0, 0};
-            for (int a = 0; in_float && a < 3; ++a)
-                queue.rest[waiting][a] = 0;
-            if constexpr (kind != forces::DevicePair::constant)
-                queue.soft[waiting] = 0;
+        double from[3] = {0, 0, 0};
+        if (!image.single) {
+            to_fractions(dx, dy, dz, from);
+            for (int a = 0; a < 3; ++a)
+                from[a] = ceil(-place.reach[a] - from[a]);
         }
-        __syncwarp();
-        sum_queue((waiting + 1) / 2 * 2);
+        int count[3];
+        for (int a = 0; a < 3; ++a)
+            count[a] = image.single ? 1 : place.count[a];
+#pragma unroll 1
+        for (int c = 0; c < count[2]; ++c)
+#pragma unroll 1
+            for (int b = 0; b < count[1]; ++b)
+#pragma unroll 1
+                for (int a = 0; a < count[0]; ++a) {
+                    geometry::Vec3 s{image.shift[0], image.shift[1], image.shift[2]};
+                    if (!image.single)
+                        s = in.box.shift(from[0] + a, from[1] + b, from[2] + c);
+                    Source<T> at; // in double as it is, in float from the centre
+                    float lost[3] = {};
+                    at.x = coordinate(in_float ? dx + s.x : sx + s.x, lost[0]);
+                    at.y = coordinate(in_float ? dy + s.y : sy + s.y, lost[1]);
+                    at.z = coordinate(in_float ? dz + s.z : sz + s.z, lost[2]);
+                    at.q = q;
+                    keep(there && reaches(at, targets.centre[parts], targets.half[parts]), at, lost, of_source);
+                }
     }
 };
 
@@ -320,44 +414,49 @@ struct Block {
 template <typename T, forces::DevicePair kind, bool potential, bool virial, int terms, bool supers>
 __global__ __launch_bounds__(32 * warps) void kernel(const __grid_constant__ PeriodicPairs<T> in) {
     using Body = Block<T, kind, potential, virial, terms>;
-    constexpr int targets = 32 * lanes_targets;
-    __shared__ Queue<T, kind> queues[warps];
-    __shared__ double sums[warps][Body::components][targets];
+    __shared__ Images<T, kind> images[warps];
+    __shared__ Targets<T, kind> targets;
+    __shared__ BlockRegion place;
+    __shared__ double sums[warps][Body::components][block];
     __shared__ double moments[warps][6];
     __shared__ unsigned near[supers ? warps : 1];
     if (backend::stopped(in.status))
         return;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int64_t first = blockIdx.x * int64_t{targets}, end = min(first + targets, in.targets.n);
+    const int64_t first = blockIdx.x * int64_t{block}, end = min(first + block, in.targets.n);
     const int64_t chunk_end = min((blockIdx.y + int64_t{1}) * in.part, in.chunk_count);
-    const BlockRegion place = find_place(in, first, end, lane);
-    Body body{in, queues[warp], lane};
-    body.load_targets(place, first, end);
+    if (warp == 0) {
+        const BlockRegion found = find_place(in, first, end, lane);
+        if (lane == 0)
+            place = found;
+    }
+    __syncthreads();
+    Body body{in, images[warp], targets, sums[warp], first, end, lane};
+    body.set_frame(place);
+    if (warp < block / 32)
+        body.load_targets(place, warp);
+    for (int c = 0; c < Body::components; ++c)
+        for (int t = lane; t < block; t += 32)
+            sums[warp][c][t] = 0;
+    __syncthreads();
     if constexpr (supers)
         body.search_supers(place, blockIdx.y * in.part, chunk_end, near);
     else
         body.search(place, blockIdx.y * in.part + warp, chunk_end);
-    body.finish();
-#pragma unroll
-    for (int t = 0; t < lanes_targets; ++t)
-#pragma unroll
-        for (int c = 0; c < Body::components; ++c)
-            sums[warp][c][32 * t + lane] = body.total[t][c];
+    body.sum_kept();
+    if (body.close)
+        backend::stop_with(in.status, forces::needs_double);
     if constexpr (virial)
         for (int c = 0; c < 6; ++c) {
-            double sum = 0;
-#pragma unroll
-            for (int t = 0; t < lanes_targets; ++t)
-                if (const int64_t k = first + 32 * t + lane; k < end)
-                    sum += in.targets.charge[k] * body.total[t][4 + c];
+            double sum = body.moments[c];
             for (int step = 16; step > 0; step /= 2)
                 sum += __shfl_xor_sync(~0u, sum, step);
             if (lane == 0)
                 moments[warp][c] = sum;
         }
     __syncthreads();
-    for (int k = threadIdx.x; k < Body::components * targets; k += 32 * warps) {
-        const int c = k / targets, t = k % targets;
+    for (int k = threadIdx.x; k < Body::components * block; k += 32 * warps) {
+        const int c = k / block, t = k % block;
         double sum = 0;
         for (int w = 0; w < warps; ++w)
             sum += sums[w][c][t];

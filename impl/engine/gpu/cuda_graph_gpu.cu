@@ -81,7 +81,7 @@ bool Graph::end_capture(Computation& c, bool enqueued) {
     c.clock.capture(false);
     cudaGraph_t captured = nullptr;
     bool good = cudaStreamEndCapture(c.queue.stream(), &captured) == cudaSuccess && enqueued;
-    good = good && cudaGraphInstantiate(&executable_, captured, 0) == cudaSuccess;
+    good = good && cudaGraphInstantiate(&executable_, captured, cudaGraphInstantiateFlagUseNodePriority) == cudaSuccess;
     if (captured != nullptr)
         (void)cudaGraphDestroy(captured);
     if (!good) {

@@ -90,11 +90,12 @@ Number spacing() {
     return 2 * step;
 }
 
-/// `size` is the largest value. Terms that are rounding alone would grow without bound as powers.
-Screen::Polynomial fit(const std::function<Number(Number)>& f, Number size) {
+/// `size` is the largest value, `error` that of `single` beside it. Terms that are rounding alone would grow without bound as
+/// powers.
+Screen::Polynomial fit(const std::function<Number(Number)>& f, Number size, double error = least_single_error) {
     const std::vector<Number> c = chebyshev(f);
     const std::vector<Number> full = to_powers(c, length(c, std::max(3e-17L, 30 * spacing()) * size)),
-                              single = to_powers(c, length(c, 1e-8L * size));
+                              single = to_powers(c, length(c, static_cast<Number>(error) * size));
     Screen::Polynomial p;
     for (const Number term : full)
         p.full.push_back(static_cast<double>(term));
@@ -105,10 +106,10 @@ Screen::Polynomial fit(const std::function<Number(Number)>& f, Number size) {
 
 } // namespace
 
-Screen::Screen(double alpha_cutoff) : alpha_cutoff_(alpha_cutoff) {
+Screen::Screen(double alpha_cutoff, double single_error) : alpha_cutoff_(alpha_cutoff), single_error_(single_error) {
     const Number a = alpha_cutoff, factor = 2 / std::sqrt(pi);
     const auto u = [a](Number v) { return a * a * (1 + v) / 2; };
-    const auto fit_falling = [](const auto& f) { return fit(f, f(-1)); }; // largest at r = 0
+    const auto fit_falling = [&](const auto& f) { return fit(f, f(-1), single_error); }; // largest at r = 0
     potential_ = fit_falling([&](Number v) { return factor * a * boys(0, u(v)); });
     force_ = fit_falling([&](Number v) { return 2 * factor * a * a * a * boys(1, u(v)); });
 }

@@ -15,11 +15,15 @@
 
 namespace graft::forces {
 
+/// Of the polynomials in single precision, over their largest values: rounding alone.
+inline constexpr double least_single_error = 1e-8;
+
 class Screen {
   public:
     Screen() = default;
-    /// alpha * cutoff in (0, 9]. Throws Error(memory).
-    explicit Screen(double alpha_cutoff);
+    /// alpha * cutoff in (0, 9]; single_error: of the polynomials in single precision, over their largest values. Throws
+    /// Error(memory).
+    explicit Screen(double alpha_cutoff, double single_error = least_single_error);
 
     /// Ascending powers of v, each as short as its precision allows.
     struct Polynomial {
@@ -35,11 +39,12 @@ class Screen {
     };
 
     double alpha_cutoff() const { return alpha_cutoff_; }
+    double single_error() const { return single_error_; }
     const Polynomial& potential() const { return potential_; } // cutoff erf(alpha r) / r
     const Polynomial& force() const { return force_; }         // cutoff^3 (-1/r d/dr) of erf(alpha r) / r
 
   private:
-    double alpha_cutoff_ = 0;
+    double alpha_cutoff_ = 0, single_error_ = 0;
     Polynomial potential_, force_;
 };
 

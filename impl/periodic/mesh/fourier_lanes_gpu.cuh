@@ -64,10 +64,12 @@ __device__ __forceinline__ int place_of(int k, int line) {
 }
 
 template <int count, typename T>
-__device__ __forceinline__ void line_step(const LinePlan& plan, int rest, int stride, const Pair<T>* from, Pair<T>* to) {
+__device__ __forceinline__ void line_step(const LinePlan<T>& plan, int rest, int stride, uint32_t inverse, const Pair<T>* from,
+                                          Pair<T>* to) {
     const int parts = rest / count, jobs = plan.length / count * block_lines<T>;
     for (int job = threadIdx.x; job < jobs; job += line_threads) {
-        const int line = job % block_lines<T>, b = job / block_lines<T>, p = b / stride, q = b % stride;
+        const int line = job % block_lines<T>, b = job / block_lines<T>;
+        const int p = static_cast<int>(static_cast<uint32_t>(b) * inverse >> LinePlan<T>::inverse_bits), q = b - p * stride;
         Pair<T> x[count];
 #pragma unroll
         for (int k = 0; k < count; ++k)
@@ -76,10 +78,9 @@ __device__ __forceinline__ void line_step(const LinePlan& plan, int rest, int st
         to[place_of<T>(q + stride * count * p, line)] = x[0];
 #pragma unroll
         for (int k = 1; k < count; ++k) {
-            const double2 root = __ldg(plan.roots + p * k * stride);
-            const T c = static_cast<T>(root.x), s = static_cast<T>(root.y);
-            to[place_of<T>(q + stride * (count * p + k), line)] = {forces::fused(x[k].im, s, x[k].re * c),
-                                                                 forces::fused(x[k].im, c, -x[k].re * s)};
+            const Pair<T> root = plan.roots[p * k * stride];
+            to[place_of<T>(q + stride * (count * p + k), line)] = {forces::fused(x[k].im, root.im, x[k].re * root.re),
+                                                                 forces::fused(x[k].im, root.re, -x[k].re * root.im)};
         }
     }
     __syncthreads();
@@ -87,15 +88,15 @@ __device__ __forceinline__ void line_step(const LinePlan& plan, int rest, int st
 
 /// Transforms the block's lines; they are complete before, and the outcome is complete after it, in `lines`.
 template <typename T>
-__device__ __forceinline__ void transform_lines(const LinePlan& plan, Pair<T>*& lines, Pair<T>*& other) {
+__device__ __forceinline__ void transform_lines(const LinePlan<T>& plan, Pair<T>*& lines, Pair<T>*& other) {
     int rest = plan.length, stride = 1;
     for (int step = 0; step < plan.steps; ++step) {
         const int factor = plan.factor[step];
         switch (factor) {
-        case 2: line_step<2>(plan, rest, stride, lines, other); break;
-        case 3: line_step<3>(plan, rest, stride, lines, other); break;
-        case 4: line_step<4>(plan, rest, stride, lines, other); break;
-        default: line_step<5>(plan, rest, stride, lines, other);
+        case 2: line_step<2>(plan, rest, stride, plan.inverse[step], lines, other); break;
+        case 3: line_step<3>(plan, rest, stride, plan.inverse[step], lines, other); break;
+        case 4: line_step<4>(plan, rest, stride, plan.inverse[step], lines, other); break;
+        default: line_step<5>(plan, rest, stride, plan.inverse[step], lines, other);
         }
         Pair<T>* const swapped = lines;
         lines = other, other = swapped;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A mesh of waves in float: the instances of its kernels.
-#include "periodic/mesh/mesh_kernels_loops_gpu.cuh"
+#include "periodic/mesh/mesh_kernels_transforms_gpu.cuh"
 #include "periodic/mesh/mesh_kernels_tables_gpu.cuh"
 
 namespace graft::periodic::mesh {

@@ -23,25 +23,27 @@ __device__ inline double frequency(int k, int count) {
 }
 
 /// One axis' transform.
+template <typename T>
 struct LinePlan {
+    static constexpr int most_steps = 12, inverse_bits = 20;
     int length, steps;
-    int factor[12];
-    const double2* roots; // exp(2 pi i k / length)
+    int factor[most_steps];
+    uint32_t inverse[most_steps]; // 2^20 over the product of the factors before, rounded up
+    const Pair<T>* roots; // exp(2 pi i k / length)
 };
 
 template <typename T>
 struct MeshView {
     geometry::Lattice box;
-    double alpha, unit, charge_scale, fixed; // fixed: whole numbers of the mesh for a charge of 1 in T
+    double alpha, unit, charge_scale;
+    int fixed_bits; // 2^fixed_bits: whole numbers of the mesh for a charge of 1 in T
     int count[3], half; // half: points of a row of the spectrum
-    int tiles[3], order;
-    LinePlan plan[3];
+    int order;
+    LinePlan<T> plan[3];
     const AxisSums* axis[3];
-    forces::DeviceSources sources, targets;
-    const int32_t* index; // of the sources by tile
-    const uint32_t* tile; // of these
+    forces::DeviceSources sources, targets; // in an order in which neighbours stand together
     unsigned long long* whole;
-    T* mesh; // rows of count[2] + spline_lanes
+    T* mesh; // rows of count[2] + spline_lanes: they begin again behind the last point
     Pair<T>* spectrum;
     T* influence;     // as the spectrum
     double* own_rows; // own_size a row
@@ -53,10 +55,6 @@ struct MeshView {
     const backend::DeviceStatus* status;
     Spline<T> spline;
 };
-
-/// Keys: the tile of each source.
-void make_tile_keys(backend::Queue& queue, const forces::DeviceSources& sources, const geometry::Lattice& box,
-                    const int (&count)[3], const int (&tiles)[3], uint32_t* keys, int32_t* index);
 
 template <typename T>
 void launch_tables(backend::Queue& queue, const MeshView<T>& view);

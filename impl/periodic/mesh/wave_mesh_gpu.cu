@@ -16,8 +16,7 @@ namespace graft::periodic {
 struct DeviceWaveMesh::Work {
     explicit Work(backend::DeviceMemory& memory)
         : axis(memory, "axes of the mesh"), roots(memory, "roots of unity"), sent_axis(memory, "axes of the mesh"),
-          sent_roots(memory, "roots of unity"), keys(memory, "tiles of the mesh"), sorted(memory, "tiles of the mesh"),
-          index(memory, "order of tiles"), order(memory, "order of tiles"), whole(memory, "charges on the mesh"),
+          sent_roots(memory, "roots of unity"), whole(memory, "charges on the mesh"),
           mesh(memory, "mesh"), spectrum(memory, "spectrum of the mesh"), influence(memory, "influence function"),
           own_rows(memory, "own sums of the mesh"), own(memory, "own sums of the mesh"), virial(memory, "virials of the mesh") {}
     geometry::Lattice box;
@@ -25,20 +24,19 @@ struct DeviceWaveMesh::Work {
     MeshChoice choice;
     bool in_double = false, known = false; // known: the tables are those of the four above
     double unit = 0;
-    mesh::LinePlan plan[3];
+    std::vector<int> factors[3];
     int64_t axis_begin[3] = {0, 0, 0};
     backend::DeviceBuffer<mesh::AxisSums> axis;
-    backend::DeviceBuffer<double2> roots;
+    backend::DeviceBuffer<double> roots; // bytes for either type
     backend::PinnedBuffer<mesh::AxisSums> sent_axis;
-    backend::PinnedBuffer<double2> sent_roots;
-    backend::DeviceBuffer<uint32_t> keys, sorted;
-    backend::DeviceBuffer<int32_t> index, order;
+    backend::PinnedBuffer<double> sent_roots;
     backend::DeviceBuffer<unsigned long long> whole;
     backend::DeviceBuffer<double> mesh, spectrum, influence; // bytes for either type
     backend::DeviceBuffer<double> own_rows, own, virial;
     int64_t virials = 0;
 
     int64_t half() const { return choice.count[2] / 2 + 1; }
+    template <typename T>
     void fill_axes(backend::Queue& queue);
     template <typename T>
     mesh::MeshView<T> view(backend::Queue& queue);
@@ -47,26 +45,38 @@ struct DeviceWaveMesh::Work {
 };
 
 /// The host's tables: a few thousand numbers.
+template <typename T>
 void DeviceWaveMesh::Work::fill_axes(backend::Queue& queue) {
     const int64_t points = choice.count[0] + choice.count[1] + choice.count[2];
-    axis.resize(points), sent_axis.resize(points), roots.resize(points), sent_roots.resize(points);
+    axis.resize(points), sent_axis.resize(points), roots.resize(2 * points), sent_roots.resize(2 * points);
+    auto* const to_roots = reinterpret_cast<mesh::Pair<T>*>(sent_roots.data());
     int64_t first = 0;
     for (int a = 0; a < 3; ++a) {
         const std::vector<MeshAxisSums> sums = mesh_axis_sums(choice.order, choice.count[a]);
         const FourierPlan lines(static_cast<int>(choice.count[a]));
         axis_begin[a] = first;
-        plan[a] = {lines.length, static_cast<int>(lines.factors.size()), {}, roots.data() + first};
-        std::copy(lines.factors.begin(), lines.factors.end(), plan[a].factor);
+        factors[a] = lines.factors;
         for (size_t k = 0; k < sums.size(); ++k) {
             sent_axis.data()[first + static_cast<int64_t>(k)] = sums[k];
-            sent_roots.data()[first + static_cast<int64_t>(k)] = {lines.cosine[k], lines.sine[k]};
+            to_roots[first + static_cast<int64_t>(k)] = {static_cast<T>(lines.cosine[k]), static_cast<T>(lines.sine[k])};
         }
         first += choice.count[a];
     }
     GRAFT_CUDA(cudaMemcpyAsync(axis.data(), sent_axis.data(), static_cast<size_t>(points) * sizeof(mesh::AxisSums),
                                cudaMemcpyHostToDevice, queue.stream()));
-    GRAFT_CUDA(cudaMemcpyAsync(roots.data(), sent_roots.data(), static_cast<size_t>(points) * sizeof(double2),
+    GRAFT_CUDA(cudaMemcpyAsync(roots.data(), sent_roots.data(), static_cast<size_t>(points) * sizeof(mesh::Pair<T>),
                                cudaMemcpyHostToDevice, queue.stream()));
+}
+
+template <typename T>
+mesh::LinePlan<T> make_plan(const std::vector<int>& factors, const mesh::Pair<T>* roots) {
+    mesh::LinePlan<T> plan{1, static_cast<int>(factors.size()), {}, {}, roots};
+    for (size_t k = 0; k < factors.size(); ++k) {
+        plan.factor[k] = factors[k];
+        plan.inverse[k] = static_cast<uint32_t>(((1 << mesh::LinePlan<T>::inverse_bits) + plan.length - 1) / plan.length);
+        plan.length *= factors[k];
+    }
+    return plan;
 }
 
 template <typename T>
@@ -76,8 +86,7 @@ mesh::MeshView<T> DeviceWaveMesh::Work::view(backend::Queue& queue) {
     in.half = static_cast<int>(half()), in.order = choice.order;
     for (int a = 0; a < 3; ++a) {
         in.count[a] = static_cast<int>(choice.count[a]);
-        in.tiles[a] = (in.count[a] + 7) / 8;
-        in.plan[a] = plan[a];
+        in.plan[a] = make_plan(factors[a], reinterpret_cast<const mesh::Pair<T>*>(roots.data()) + axis_begin[a]);
         in.axis[a] = axis.data() + axis_begin[a];
     }
     in.whole = whole.data();
@@ -109,7 +118,7 @@ void DeviceWaveMesh::set(backend::Queue& queue, const geometry::Lattice& box, do
     w.spectrum.resize(2 * rows * w.half() / values + 1);
     w.influence.resize(rows * w.half() / values + 1);
     w.own_rows.resize(rows * mesh::own_size), w.own.resize(mesh::own_size);
-    w.fill_axes(queue);
+    in_double ? w.fill_axes<double>(queue) : w.fill_axes<float>(queue);
     in_double ? mesh::launch_tables(queue, w.view<double>(queue)) : mesh::launch_tables(queue, w.view<float>(queue));
     w.known = true;
 }
@@ -117,19 +126,11 @@ void DeviceWaveMesh::set(backend::Queue& queue, const geometry::Lattice& box, do
 template <typename T>
 void DeviceWaveMesh::Work::sum(backend::Queue& queue, const MeshWavesTask& task) {
     mesh::MeshView<T> in = view<T>(queue);
-    const int64_t n = task.sources.n;
-    keys.resize(n), sorted.resize(n), index.resize(n), order.resize(n);
-    if (n > 0) {
-        mesh::make_tile_keys(queue, task.sources, box, in.count, in.tiles, keys.data(), index.data());
-        const auto tiles = static_cast<uint32_t>(in.tiles[0] * in.tiles[1] * in.tiles[2]);
-        backend::sort_pairs(queue, keys.data(), sorted.data(), index.data(), order.data(), n, 0, std::bit_width(tiles));
-    }
     GRAFT_CUDA(cudaMemsetAsync(whole.data(), 0, static_cast<size_t>(choice.points()) * sizeof(unsigned long long),
                                queue.stream()));
     in.sources = task.sources, in.targets = task.targets;
-    in.index = order.data(), in.tile = sorted.data();
     in.charge_scale = task.charge_scale;
-    in.fixed = std::ldexp(1.0, 60 - std::ilogb(task.charge_scale) - 1); // the magnitudes add up to the scale at most
+    in.fixed_bits = 59 - std::ilogb(task.charge_scale); // the magnitudes add up to the scale at most
     virials = task.virial ? mesh::convolve_blocks(in) : 0;
     virial.resize(6 * virials);
     in.out = {virial.data(), task.charge, task.field};
@@ -152,42 +153,5 @@ int64_t DeviceWaveMesh::virial_count() const {
 const double* DeviceWaveMesh::own_virial() const {
     return work_->own.data() + 3 * mesh_self_terms + 1;
 }
-
-namespace mesh {
-
-namespace {
-
-struct TileKeys {
-    geometry::Lattice box;
-    int count[3], tiles[3];
-};
-
-__global__ void tile_keys(const forces::DeviceSources from, const TileKeys in, uint32_t* keys, int32_t* index) {
-    const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
-    if (k >= from.n)
-        return;
-    const geometry::Vec3 place = in.box.fractions(from.x[k], from.y[k], from.z[k]);
-    const double f[3] = {place.x, place.y, place.z};
-    uint32_t key = 0;
-    for (int a = 0; a < 3; ++a) {
-        const double u = (f[a] - floor(f[a])) * in.count[a];
-        key = key * static_cast<uint32_t>(in.tiles[a]) + static_cast<uint32_t>(u < in.count[a] ? u : 0) / 8;
-    }
-    keys[k] = key;
-    index[k] = static_cast<int32_t>(k);
-}
-
-} // namespace
-
-void make_tile_keys(backend::Queue& queue, const forces::DeviceSources& sources, const geometry::Lattice& box,
-                    const int (&count)[3], const int (&tiles)[3], uint32_t* keys, int32_t* index) {
-    TileKeys in{box, {}, {}};
-    std::copy_n(count, 3, in.count), std::copy_n(tiles, 3, in.tiles);
-    tile_keys<<<backend::blocks_for(sources.n, 256), 256, 0, queue.stream()>>>(sources, in, keys, index);
-    GRAFT_CUDA_LAUNCHED("tiles of a mesh");
-    ++queue.launches;
-}
-
-} // namespace mesh
 
 } // namespace graft::periodic

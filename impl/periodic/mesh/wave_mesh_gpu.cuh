@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The mesh of wave_mesh.hpp on the device: the same splines, influence function and corrections.
 //
-// Charges are spread by warps: a warp has consecutive particles of the order of tiles of 8 x 8 x 8 points, adds them one after
-// the other to the tile and what is around it in shared memory, and adds that to the mesh in whole numbers, so that the order
-// of additions does not matter: the same bits every run. Transforms of lines stand in shared memory. Nothing waits.
+// Charges are spread by blocks of particles: they are added in whole numbers to the points that the block reaches, in shared
+// memory, and from there to the mesh, so that the order of additions does not matter: the same bits every run. Transforms of
+// lines stand in shared memory. Nothing waits.
 #pragma once
 
 #include "forces/evaluate_gpu.cuh"
@@ -12,7 +12,8 @@
 namespace graft::periodic {
 
 struct MeshWavesTask {
-    forces::DeviceSources sources, targets; // charge NULL: the targets are none of the sources
+    /// In an order in which neighbours stand together; any other takes longer. charge NULL: the targets are none of the sources.
+    forces::DeviceSources sources, targets;
     double charge_scale = 1; // a power of two: of the charges in the mesh
     bool virial = false;
     double *charge = nullptr, *field = nullptr; // the net charge; [4][target]: potential and derivatives by the fractions / -2 pi

@@ -3,6 +3,7 @@
 // docs/lab/gpu/periodic.md.
 #include "../engine/engine_scene.cuh"
 #include "periodic_box.hpp"
+#include "periodic/box_order_gpu.cuh"
 #include "periodic/mesh/wave_mesh_gpu.cuh"
 
 namespace {
@@ -122,11 +123,14 @@ TEST_F(PeriodicTimes, PartsOfAMesh) {
                 GRAFT_CUDA(cudaMemcpy(to->data(), from->data(), static_cast<size_t>(n) * 8, cudaMemcpyHostToDevice));
             }
             charge.resize(1), field.resize(4 * n);
+            periodic::PeriodicOrder order_of_places(memory);
+            const forces::DeviceSources ordered = order_of_places.sort(
+                queue, geometry::Lattice{}, {x.data(), y.data(), z.data(), q.data(), nullptr, n}, nullptr, nullptr);
             periodic::DeviceWaveMesh mesh(memory);
             mesh.set(queue, geometry::Lattice{}, 50, {order, {points, points, points}}, false);
             const auto time = [&](int64_t sources, int64_t targets) {
-                const forces::DeviceSources s{x.data(), y.data(), z.data(), q.data(), nullptr, sources},
-                    t{x.data(), y.data(), z.data(), q.data(), nullptr, targets};
+                forces::DeviceSources s = ordered, t = ordered;
+                s.n = sources, t.n = targets;
                 float best = 1e9f;
                 for (int k = 0; k < 6; ++k) {
                     cudaEvent_t a, b;
