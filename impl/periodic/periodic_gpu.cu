@@ -61,7 +61,7 @@ double charge_scale_of(const PeriodicTask& task) {
 template <typename T>
 int64_t part_of(int64_t blocks, int64_t chunk_count, bool virial) {
     constexpr int64_t most_blocks = 132 * 16; // partial sums of more are too many to add up
-    constexpr int64_t resident = 132 * (sizeof(T) == 8 ? 2 : 5); // by registers
+    constexpr int64_t resident = 132 * (sizeof(T) == 8 ? 2 : 6); // by registers
     const int64_t steps = divided(chunk_count, periodic_part_step);
     const int64_t most = std::clamp<int64_t>(divided(most_blocks, blocks), 1, steps);
     int64_t best = steps, least = std::numeric_limits<int64_t>::max();
@@ -338,11 +338,9 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
     if (forces::pair_kind(how.pairs) == forces::DevicePair::plummer)
         make_table(queue, task.facts);
     w.chunks.resize(divided(task.sources.n, chunk_sources));
-    const int64_t supers = w.chunks.size() < least_for_super_chunks ? 0 : divided(w.chunks.size(), 32);
-    w.supers.resize(supers);
+    w.supers.resize(divided(w.chunks.size(), 32));
     if (task.sources.n > 0)
-        task.sources = w.sources.sort(queue, lattice_.box, given.sources, w.chunks.data(),
-                                      supers > 0 ? w.supers.data() : nullptr);
+        task.sources = w.sources.sort(queue, lattice_.box, given.sources, w.chunks.data(), w.supers.data());
     if (task.all)
         task.targets = task.sources;
     else if (n > 0)
@@ -366,7 +364,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
         w.partial.resize(in.parts * components * n);
         w.pair_parts = in.parts * in.blocks;
         w.pair_virial.resize(task.virial ? 6 * w.pair_parts : 0);
-        in.chunks = w.chunks.data(), in.supers = supers > 0 ? w.supers.data() : nullptr;
+        in.chunks = w.chunks.data(), in.supers = w.supers.data();
         in.partial = w.partial.data(), in.virial = w.pair_virial.data(), in.status = queue.status();
         launch_periodic_pairs(queue, forces::pair_kind(how.pairs), how.pairs.potential, task.virial, in);
         sum.parts = in.parts;

@@ -11,8 +11,6 @@ namespace graft::periodic {
 
 /// 32 consecutive sources, or 32 consecutive chunks: their box; extent: half of it in units of the edges.
 inline constexpr int chunk_sources = 32;
-/// Fewer chunks are looked at one by one.
-inline constexpr int64_t least_for_super_chunks = 8192;
 struct SourceChunk {
     double centre[3], half[3], extent[3];
 };
@@ -23,7 +21,7 @@ struct PeriodicPairs {
     forces::DeviceSources sources, targets;
     geometry::Lattice box;
     double inverse[3]; // 1 / edge
-    const SourceChunk *chunks, *supers; // supers: of 32 chunks each; null: all chunks are looked at
+    const SourceChunk *chunks, *supers; // supers: of 32 chunks each
     int64_t chunk_count;
     double cutoff, reach_square, scale;
     double close;                // in float: pairs nearer than this stop the computation

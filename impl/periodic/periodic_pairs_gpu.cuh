@@ -324,16 +324,8 @@ struct Block {
         f[0] = (x - f[1] * in.box.xy - f[2] * in.box.xz) * in.inverse[0];
     }
 
-    /// Chunks [first, end), every `warps`-th of them from first on: 32 are looked at at a time.
-    __device__ __forceinline__ void search(const BlockRegion& place, int64_t first, int64_t end) {
-        for (int64_t at = first; at < end; at += 32 * warps) {
-            const int64_t own = at + int64_t{lane} * warps;
-            OneImage image;
-            meet_near(place, own, own < end && may_reach(place, in.chunks[min(own, end - 1)], image), image);
-        }
-    }
-    /// The same chunks in the same order, but those of super chunks that are too far away. All warps of the block come here.
-    __device__ __forceinline__ void search_supers(const BlockRegion& place, int64_t first, int64_t end, unsigned* near_supers) {
+    /// Chunks [first, end), those of super chunks that may reach the targets. All warps of the block come here.
+    __device__ __forceinline__ void search(const BlockRegion& place, int64_t first, int64_t end, unsigned* near_supers) {
         const int warp = threadIdx.x / 32;
         const int64_t last = (end - 1) / 32;
         for (int64_t at = first / 32; at <= last; at += 32 * warps) {
@@ -410,16 +402,19 @@ struct Block {
     }
 };
 
-/// supers: a kernel of its own, as both ways in one would take registers from each other.
-template <typename T, forces::DevicePair kind, bool potential, bool virial, int terms, bool supers>
-__global__ __launch_bounds__(32 * warps) void kernel(const __grid_constant__ PeriodicPairs<T> in) {
+/// Blocks that a multiprocessor is to hold, by registers.
+template <typename T, forces::DevicePair kind, bool virial>
+inline constexpr int resident = sizeof(T) == 8 ? 2 : (kind == forces::DevicePair::constant && !virial ? 6 : 4);
+
+template <typename T, forces::DevicePair kind, bool potential, bool virial, int terms>
+__global__ __launch_bounds__(32 * warps, resident<T, kind, virial>) void kernel(const __grid_constant__ PeriodicPairs<T> in) {
     using Body = Block<T, kind, potential, virial, terms>;
     __shared__ Images<T, kind> images[warps];
     __shared__ Targets<T, kind> targets;
     __shared__ BlockRegion place;
     __shared__ double sums[warps][Body::components][block];
     __shared__ double moments[warps][6];
-    __shared__ unsigned near[supers ? warps : 1];
+    __shared__ unsigned near[warps];
     if (backend::stopped(in.status))
         return;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -439,10 +434,7 @@ __global__ __launch_bounds__(32 * warps) void kernel(const __grid_constant__ Per
         for (int t = lane; t < block; t += 32)
             sums[warp][c][t] = 0;
     __syncthreads();
-    if constexpr (supers)
-        body.search_supers(place, blockIdx.y * in.part, chunk_end, near);
-    else
-        body.search(place, blockIdx.y * in.part + warp, chunk_end);
+    body.search(place, blockIdx.y * in.part, chunk_end, near);
     body.sum_kept();
     if (body.close)
         backend::stop_with(in.status, forces::needs_double);
@@ -471,18 +463,12 @@ __global__ __launch_bounds__(32 * warps) void kernel(const __grid_constant__ Per
     }
 }
 
-template <typename T, forces::DevicePair kind, int terms, bool supers>
-auto kernel_of(bool potential, bool virial) {
-    return virial      ? kernel<T, kind, true, true, terms, supers>
-           : potential ? kernel<T, kind, true, false, terms, supers>
-                       : kernel<T, kind, false, false, terms, supers>;
-}
-
 template <typename T, forces::DevicePair kind, int terms>
 void launch(backend::Queue& queue, const PeriodicPairs<T>& in, bool potential, bool virial) {
     const dim3 grid(static_cast<unsigned>(in.blocks), static_cast<unsigned>(in.parts));
-    const auto body = in.supers != nullptr ? kernel_of<T, kind, terms, true>(potential, virial)
-                                           : kernel_of<T, kind, terms, false>(potential, virial);
+    const auto body = virial      ? kernel<T, kind, true, true, terms>
+                      : potential ? kernel<T, kind, true, false, terms>
+                                  : kernel<T, kind, false, false, terms>;
     body<<<grid, 32 * warps, 0, queue.stream()>>>(in);
     GRAFT_CUDA_LAUNCHED("pairs of a periodic box");
     ++queue.launches;
