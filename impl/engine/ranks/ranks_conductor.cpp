@@ -12,6 +12,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <type_traits>
 
 namespace graft::engine {
 
@@ -60,15 +61,16 @@ RankOutcome RanksConductor::evaluate(comm::Communicator& comm, const Job& job) {
 
 RankOutcome RanksConductor::evaluate_once(comm::Communicator& comm, const Job& job, const RankFrame& frame) {
     RankOutcome outcome = job.settings.periodic ? evaluate_box(comm, job, frame) : evaluate_tree(comm, job, frame);
-    double sums[14]; // one round for all
-    *std::copy_n(outcome.net_force, 6, std::copy_n(outcome.totals, 7, sums)) = outcome.needs_double;
-    comm.allreduce(sums, 14, comm::Operation::sum);
-    std::copy_n(sums, 7, outcome.totals);
-    outcome.needs_double = sums[13];
+    constexpr int totals = std::extent_v<decltype(RankOutcome::totals)>, net = std::extent_v<decltype(RankOutcome::net_force)>;
+    double sums[totals + net + 1]; // one round for all
+    *std::copy_n(outcome.net_force, net, std::copy_n(outcome.totals, totals, sums)) = outcome.needs_double;
+    comm.allreduce(sums, totals + net + 1, comm::Operation::sum);
+    std::copy_n(sums, totals, outcome.totals);
+    outcome.needs_double = sums[totals + net];
     if (job.settings.conserve_momentum && job.points == nullptr && outcome.needs_double == 0) {
-        double* const totals = outcome.totals;
-        comm.together([&] { call(job.table.take_off, job.engine, sums + 7, totals); });
-        comm.allreduce(outcome.totals, 7, comm::Operation::sum);
+        double* const here = outcome.totals;
+        comm.together([&] { call(job.table.take_off, job.engine, sums + totals, here); });
+        comm.allreduce(outcome.totals, totals, comm::Operation::sum);
     }
     return outcome;
 }
