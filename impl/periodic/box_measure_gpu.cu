@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a periodic box must know of its particles before it is summed: the largest softening length, the mean
-// square of Plummer's, a slab's extent and moments, in single precision whether sources are too close; and the table of
+// square of Plummer's, a slab's extent and moments; and the table of
 // the waves' weights.
 //
 // Sums of blocks in fixed order: the same bits every run.

@@ -20,7 +20,7 @@ struct DevicePeriodic::Work {
           weighted(memory, "waves"), rows(memory, "rows of waves"), tile_virial(memory, "virials of waves"),
           charge(memory, "net charge"), field(memory, "field of waves"), table(memory, "table of waves"),
           terms(memory, "terms of charges"), measures(memory, "measures of a periodic box"),
-          mesh(memory), side(memory, true) {}
+          found_close(memory, "close pairs of a periodic box"), mesh(memory), side(memory, true) {}
     backend::DeviceBuffer<WaveTile> tiles;
     backend::PinnedBuffer<WaveTile> sent;
     PeriodicOrder sources, targets;
@@ -32,6 +32,7 @@ struct DevicePeriodic::Work {
     backend::DeviceBuffer<WaveEntry> table;
     backend::DeviceBuffer<ChargeTerms> terms;
     backend::DeviceBuffer<double> measures;
+    backend::DeviceBuffer<int32_t> found_close;
     DeviceWaveMesh mesh;
     int64_t pair_parts = 0;   // of pair_virial
     backend::SideStream side; // waves beside pairs: a long row of short kernels beside a long one
@@ -97,8 +98,9 @@ PeriodicPairs<T> pairs_of(const DeviceLattice& lattice, const forces::Screen& sc
     in.chunk_count = divided(task.sources.n, chunk_sources);
     in.part = part_of<T>(in.blocks, in.chunk_count, task.virial);
     in.parts = divided(in.chunk_count, in.part);
-    in.length = how.pairs.softening == forces::Softening::none ? 0 : how.softening_length;
+    in.length = how.softening_length;
     in.charges = task.charges();
+    in.keeps_itself = how.pairs.potential && how.pairs.softening != forces::Softening::none;
     const double softening = lattice.softening * in.scale;
     in.added = std::max(static_cast<T>(softening * softening), forces::pair_tiny<T>());
     in.facts = task.facts;
@@ -127,6 +129,7 @@ struct Combination {
     const PeriodicFacts* facts;
     double *ax, *ay, *az, *to_potential;
     double pairs;
+    const int32_t* found_close;
     backend::DeviceStatus* status;
 };
 
@@ -151,10 +154,15 @@ constexpr int combined = 32, summands = 8; // targets of a block; sums of each: 
 /// A warp a sum: a thread that took all of a target's would read some 200 numbers one after the other.
 __global__ void __launch_bounds__(combined* summands) combine(const Combination c) {
     __shared__ double sums[summands][combined];
-    if (backend::stopped(c.status))
-        return;
     const int t = threadIdx.x, row = threadIdx.y;
     const int64_t k = blockIdx.x * int64_t{combined} + t;
+    if (*c.found_close != 0) {
+        if (k == 0 && row == 0)
+            backend::stop_with(c.status, forces::needs_double);
+        return;
+    }
+    if (backend::stopped(c.status))
+        return;
     if (k == 0 && row == 0)
         c.status->pairs += c.pairs;
     if (k < c.n && row < 4 && row < c.components)
@@ -356,6 +364,8 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
     waves.rows = w.rows.data(), waves.tile_virial = w.tile_virial.data(), waves.charge = w.charge.data();
     waves.field = w.field.data(), waves.status = queue.status();
 
+    w.found_close.resize(1);
+    GRAFT_CUDA(cudaMemsetAsync(w.found_close.data(), 0, sizeof(int32_t), queue.stream()));
     const int components = how.pairs.potential || task.virial ? 4 : 3;
     Combination sum{};
     w.pair_parts = 0;
@@ -366,6 +376,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
         w.pair_virial.resize(task.virial ? 6 * w.pair_parts : 0);
         in.chunks = w.chunks.data(), in.supers = w.supers.data();
         in.partial = w.partial.data(), in.virial = w.pair_virial.data(), in.status = queue.status();
+        in.found_close = w.found_close.data();
         launch_periodic_pairs(queue, forces::pair_kind(how.pairs), how.pairs.potential, task.virial, in);
         sum.parts = in.parts;
         sum.of_potential = in.scale / in.charge_scale, sum.square = in.scale * sum.of_potential;
@@ -398,6 +409,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
     sum.ax = field.ax.data(), sum.ay = field.ay.data(), sum.az = field.az.data();
     sum.to_potential = field.potential.data();
     sum.pairs = static_cast<double>(n) * static_cast<double>(task.sources.n);
+    sum.found_close = w.found_close.data();
     sum.status = queue.status();
     combine<<<backend::blocks_for(n, combined), dim3(combined, summands), 0, queue.stream()>>>(sum);
     GRAFT_CUDA_LAUNCHED("sums of a periodic box");

@@ -24,16 +24,18 @@ struct PeriodicPairs {
     const SourceChunk *chunks, *supers; // supers: of 32 chunks each
     int64_t chunk_count;
     double cutoff, reach_square, scale;
-    double close;                // in float: pairs nearer than this stop the computation
+    double close;                // in float: pairs nearer than this are told of
     int64_t blocks, part, parts; // a part: so many chunks
     double length;               // the one length for all
     int64_t charges;             // of all ranks
+    bool keeps_itself;           // a target's own potential is taken off later: it must be there (frame_resolution.hpp)
     T added;                     // to r^2, where that is one number for all: pair_tiny() or Plummer's eps^2
     const PeriodicFacts* facts;  // of Plummer lengths per particle
     double charge_scale;
     double* partial; // [part][component][target], units of the frame
     double* virial;  // [part][block][6]
-    backend::DeviceStatus* status;
+    int32_t* found_close; // 1: where pairs were too close for float, or a target's own potential is lost
+    const backend::DeviceStatus* status;
     forces::ScreenTerms<T> screen;
 };
 inline constexpr int64_t periodic_block = DevicePeriodic::block_targets;

@@ -12,8 +12,8 @@
 // of them that a part takes.
 // Coordinates in float are relative to the centre of the targets' box, in units of a power of two near the cut-off;
 // pairs nearer than a sixteenth of the frame take what rounding took off their coordinates from beside them, or the
-// nearest pair of all would have most of the error; pairs so near that this is not enough stop the computation. In
-// double coordinates are not moved, so that close pairs lose nothing.
+// nearest pair of all would have most of the error; pairs so near that this is not enough are told of. In double
+// coordinates are not moved, so that close pairs lose nothing.
 #pragma once
 
 #include "periodic/periodic_kernels_gpu.cuh"
@@ -32,12 +32,14 @@ struct alignas(16) Source {
 /// Of a warp: images near the block's targets, and those of them near one part's.
 template <typename T, forces::DevicePair kind>
 struct Images {
-    static constexpr int room = sizeof(T) == 4 ? 128 : 64, near_room = room + at_once; // whole groups
+    static constexpr int room = sizeof(T) == 4 ? 128 : 64;
+    static_assert(room % at_once == 0); // near ones are filled up to whole groups
     static constexpr bool soft_ones = kind != forces::DevicePair::constant;
-    Source<T> source[room], near[near_room];
+    Source<T> source[room], near[room];
     float rest[sizeof(T) == 4 ? room : 1][3]; // what rounding took off the places
-    T soft[soft_ones ? room : 1], near_soft[soft_ones ? near_room : 1];
-    uint8_t from[sizeof(T) == 4 ? near_room : 1]; // the one in `source`
+    T soft[soft_ones ? room : 1], near_soft[soft_ones ? room : 1];
+    uint8_t from[sizeof(T) == 4 ? room : 1];  // the one in `source`
+    int32_t index[sizeof(T) == 4 ? room : 1]; // of its particle
 };
 
 /// Of a block.
@@ -146,7 +148,7 @@ struct Block {
             targets.rest[t][a] = rest[a];
         if constexpr (soft_ones)
             targets.soft[t] = soften(in.targets.softening, k);
-        if constexpr (potential && in_float) {
+        if (potential && in_float && in.keeps_itself) {
             forces::Frame frame;
             frame.scale = in.scale;
             const double length = in.targets.softening != nullptr ? in.targets.softening[k] : in.length;
@@ -219,6 +221,14 @@ struct Block {
         }
     }
 
+    /// Whether a target and a source, at the same place to a float and its rest, are so in double: one particle, or two that
+    /// do nothing to each other.
+    __device__ __forceinline__ bool at_one_place(int own, int32_t j) const {
+        const int64_t k = min(first + own, end - 1);
+        return (in.sources.x == in.targets.x && j == k) ||
+               (in.sources.x[j] == in.targets.x[k] && in.sources.y[j] == in.targets.y[k] && in.sources.z[j] == in.targets.z[k]);
+    }
+
     /// Puts back what rounding took off the coordinates of the pairs of a target and images j, j + 1 ...
     template <int pairs>
     __device__ __forceinline__ void sharpen(int own, int j, T (&dx)[pairs], T (&dy)[pairs], T (&dz)[pairs], T (&r2)[pairs],
@@ -230,7 +240,8 @@ struct Block {
             dy[p] += of_source[1] - targets.rest[own][1];
             dz[p] += of_source[2] - targets.rest[own][2];
             r2[p] = forces::fused(dx[p], dx[p], forces::fused(dy[p], dy[p], dz[p] * dz[p]));
-            close = close || (r2[p] > 0 && r2[p] < close_square && q[p] != 0);
+            if (q[p] != 0 && r2[p] < close_square)
+                close = close || r2[p] > 0 || !at_one_place(own, images.index[images.from[j + p]]);
         }
     }
 
@@ -276,13 +287,16 @@ struct Block {
     }
 
     /// Lanes with `hit` have theirs kept (all lanes come here).
-    __device__ __forceinline__ void keep(bool hit, const Source<T>& source, const float (&source_rest)[3], T source_soft) {
+    __device__ __forceinline__ void keep(bool hit, const Source<T>& source, const float (&source_rest)[3], T source_soft,
+                                         int64_t particle) {
         const unsigned hits = __ballot_sync(~0u, hit);
         if (hit) {
             const int to = kept + __popc(hits & ((1u << lane) - 1));
             images.source[to] = source;
             for (int a = 0; in_float && a < 3; ++a)
                 images.rest[to][a] = source_rest[a];
+            if constexpr (in_float)
+                images.index[to] = static_cast<int32_t>(particle);
             if constexpr (soft_ones)
                 images.soft[to] = source_soft;
         }
@@ -397,7 +411,7 @@ struct Block {
                     at.y = coordinate(in_float ? dy + s.y : sy + s.y, lost[1]);
                     at.z = coordinate(in_float ? dz + s.z : sz + s.z, lost[2]);
                     at.q = q;
-                    keep(there && reaches(at, targets.centre[parts], targets.half[parts]), at, lost, of_source);
+                    keep(there && reaches(at, targets.centre[parts], targets.half[parts]), at, lost, of_source, j);
                 }
     }
 };
@@ -437,7 +451,7 @@ __global__ __launch_bounds__(32 * warps, resident<T, kind, virial>) void kernel(
     body.search(place, blockIdx.y * in.part, chunk_end, near);
     body.sum_kept();
     if (body.close)
-        backend::stop_with(in.status, forces::needs_double);
+        *in.found_close = 1; // kernels beside this one go on: combine() stops
     if constexpr (virial)
         for (int c = 0; c < 6; ++c) {
             double sum = body.moments[c];

@@ -294,7 +294,8 @@ __global__ void __launch_bounds__(most_particles) read(const __grid_constant__ M
 template <int order, typename T, class Kernel>
 void launch_particles(backend::Queue& queue, Kernel kernel, const MeshView<T>& view, int64_t particles) {
     constexpr int64_t full = 132 * 8 * 64;            // particles; of fewer the blocks are smaller
-    constexpr double preferred = 10240, most = 20480; // points of a block, in float
+    constexpr double preferred = 10240; // points of a block, in float
+    constexpr int most = 20480, most_bytes = 4 * most; // threads of the host may launch side by side: the same for all
     const double points = static_cast<double>(view.count[0]) * view.count[1] * view.count[2];
     const auto expected = [&](int threads) { // a run along the curve has about two cubes of half of them, or three at an angle
         const double edge = std::cbrt(0.5 * threads * points / static_cast<double>(particles));
@@ -303,9 +304,9 @@ void launch_particles(backend::Queue& queue, Kernel kernel, const MeshView<T>& v
     int threads = particles < full ? most_particles / 2 : most_particles;
     while (threads > 32 && expected(threads) > preferred)
         threads /= 2;
-    const int room = static_cast<int>(std::min(1.1 * expected(threads) + 512, most)) / static_cast<int>(sizeof(T) / 4);
+    const int room = static_cast<int>(std::min<double>(1.1 * expected(threads) + 512, most)) / static_cast<int>(sizeof(T) / 4);
     const size_t bytes = static_cast<size_t>(room) * sizeof(T);
-    GRAFT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+    GRAFT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_bytes));
     kernel<<<backend::blocks_for(particles, threads), threads, bytes, queue.stream()>>>(view, room);
     GRAFT_CUDA_LAUNCHED("particles on a mesh");
     ++queue.launches;

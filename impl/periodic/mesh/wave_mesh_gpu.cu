@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// See wave_mesh_gpu.cuh: buffers, tables of the axes, the order of tiles.
+// See wave_mesh_gpu.cuh: buffers, and tables of the axes.
 #include "periodic/mesh/wave_mesh_gpu.cuh"
 
-#include "backend/primitives_gpu.cuh"
 #include "periodic/mesh/fourier_plan.hpp"
 #include "periodic/mesh/mesh_kernels_gpu.cuh"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
