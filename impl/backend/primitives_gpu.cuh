@@ -30,6 +30,21 @@ void exclusive_sum(Queue& queue, const int64_t* in, int64_t* out, int64_t n);
 void sum(Queue& queue, const double* in, double* out, int64_t n);
 void sum(Queue& queue, const int64_t* in, int64_t* out, int64_t n);
 
+/// In a kernel: the sum over a block's threads, whole warps of them and at most so many, in a fixed order. All come here; once.
+template <int most_threads, typename T>
+__device__ T block_sum(T value) {
+    __shared__ T parts[most_threads / 32];
+    for (int step = 16; step > 0; step /= 2)
+        value += __shfl_xor_sync(~0u, value, step);
+    if (threadIdx.x % 32 == 0)
+        parts[threadIdx.x / 32] = value;
+    __syncthreads();
+    value = 0;
+    for (unsigned warp = 0; warp < blockDim.x / 32; ++warp)
+        value += parts[warp];
+    return value;
+}
+
 /// The indices i (ascending) with flag[i] != 0 to out, their number to *count (device).
 void select_flagged(Queue& queue, const uint8_t* flag, int32_t* out, int32_t* count, int64_t n);
 

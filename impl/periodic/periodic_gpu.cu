@@ -2,6 +2,7 @@
 // The class DevicePeriodic: buffers, cuts, the order of launches, and what is added up at the end.
 #include "periodic/box_order_gpu.cuh"
 
+#include "backend/primitives_gpu.cuh"
 #include "backend/side_stream_gpu.cuh"
 #include "periodic/mesh/wave_mesh_gpu.cuh"
 
@@ -60,9 +61,9 @@ double charge_scale_of(const PeriodicTask& task) {
 /// blocks of targets fill the device in few rounds: a warp of a block looks at part / 4 chunks, and a block
 /// costs about a chunk of its own (measured: docs/lab/gpu/periodic.md).
 template <typename T>
-int64_t part_of(int64_t blocks, int64_t chunk_count, bool virial) {
+int64_t part_of(int64_t blocks, int64_t chunk_count, forces::DevicePair kind, bool virial) {
     constexpr int64_t most_blocks = 132 * 16; // partial sums of more are too many to add up
-    constexpr int64_t resident = 132 * (sizeof(T) == 8 ? 2 : 6); // by registers
+    const int64_t resident = 132 * resident_pair_blocks<T>(kind, virial);
     const int64_t steps = divided(chunk_count, periodic_part_step);
     const int64_t most = std::clamp<int64_t>(divided(most_blocks, blocks), 1, steps);
     int64_t best = steps, least = std::numeric_limits<int64_t>::max();
@@ -96,7 +97,7 @@ PeriodicPairs<T> pairs_of(const DeviceLattice& lattice, const forces::Screen& sc
     in.scale = inverse_power(lattice.cutoff), in.close = close_distance(lattice);
     in.blocks = divided(task.targets.n, periodic_block);
     in.chunk_count = divided(task.sources.n, chunk_sources);
-    in.part = part_of<T>(in.blocks, in.chunk_count, task.virial);
+    in.part = part_of<T>(in.blocks, in.chunk_count, forces::pair_kind(how.pairs), task.virial);
     in.parts = divided(in.chunk_count, in.part);
     in.length = how.softening_length;
     in.charges = task.charges();
@@ -219,19 +220,10 @@ __device__ double slab_virial(const VirialSums& s, int c) {
 
 /// Of a block's threads.
 __device__ double sum_of_squares(const double* value, int64_t count) {
-    __shared__ double parts[virial_threads / 32];
     double sum = 0;
     for (int64_t k = threadIdx.x; k < count; k += virial_threads)
         sum += value[k] * value[k];
-    for (int step = 16; step > 0; step /= 2)
-        sum += __shfl_xor_sync(~0u, sum, step);
-    if (threadIdx.x % 32 == 0)
-        parts[threadIdx.x / 32] = sum;
-    __syncthreads();
-    sum = 0;
-    for (const double part : parts)
-        sum += part;
-    return sum;
+    return backend::block_sum<virial_threads>(sum);
 }
 
 /// A warp a component; all of them for the charges.

@@ -41,6 +41,12 @@ struct PeriodicPairs {
 inline constexpr int64_t periodic_block = DevicePeriodic::block_targets;
 inline constexpr int64_t periodic_part_step = 4; // chunks
 
+/// Blocks of the pair kernels that a multiprocessor is to hold, by registers.
+template <typename T>
+constexpr int resident_pair_blocks(forces::DevicePair kind, bool virial) {
+    return sizeof(T) == 8 ? 2 : (kind == forces::DevicePair::constant && !virial ? 6 : 4);
+}
+
 /// In float (softened by more than a constant: in a file of its own) and double.
 void launch_periodic_pairs(backend::Queue& queue, forces::DevicePair kind, bool potential, bool virial,
                            const PeriodicPairs<float>& in);

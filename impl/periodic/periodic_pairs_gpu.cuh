@@ -330,7 +330,7 @@ struct Block {
         const double gx = fmax(fabs(d[0] + s.x) - place.half[0] - chunk.half[0], 0.0),
                      gy = fmax(fabs(d[1] + s.y) - place.half[1] - chunk.half[1], 0.0),
                      gz = fmax(fabs(d[2] + s.z) - place.half[2] - chunk.half[2], 0.0);
-        return gx * gx + gy * gy + gz * gz <= in.reach_square; // of the chunk
+        return gx * gx + gy * gy + gz * gz <= in.reach_square;
     }
     __device__ __forceinline__ void to_fractions(double x, double y, double z, double (&f)[3]) const {
         f[2] = z * in.inverse[2];
@@ -416,12 +416,9 @@ struct Block {
     }
 };
 
-/// Blocks that a multiprocessor is to hold, by registers.
-template <typename T, forces::DevicePair kind, bool virial>
-inline constexpr int resident = sizeof(T) == 8 ? 2 : (kind == forces::DevicePair::constant && !virial ? 6 : 4);
-
 template <typename T, forces::DevicePair kind, bool potential, bool virial, int terms>
-__global__ __launch_bounds__(32 * warps, resident<T, kind, virial>) void kernel(const __grid_constant__ PeriodicPairs<T> in) {
+__global__ __launch_bounds__(32 * warps,
+                             resident_pair_blocks<T>(kind, virial)) void kernel(const __grid_constant__ PeriodicPairs<T> in) {
     using Body = Block<T, kind, potential, virial, terms>;
     __shared__ Images<T, kind> images[warps];
     __shared__ Targets<T, kind> targets;

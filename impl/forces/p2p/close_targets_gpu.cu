@@ -40,19 +40,14 @@ __global__ void __launch_bounds__(threads)
 
 } // namespace
 
-CloseCells DeviceCloseCells::clear(backend::Queue& queue, int64_t sources, int limits) {
+CloseCells DeviceCloseCells::clear(backend::Queue& queue, int64_t sources) {
     CloseCells cells;
     cells.room = std::max<int64_t>(2 * sources, 64);
-    memory_.resize(CloseCells::words + limits * cells.room);
+    memory_.resize(CloseCells::words + CloseCells::most_limits * cells.room);
     cells.limits = memory_.data(), cells.slots = cells.limits + CloseCells::words;
     GRAFT_CUDA(cudaMemsetAsync(memory_.data(), 0, static_cast<size_t>(memory_.size()) * sizeof(unsigned long long),
                                queue.stream()));
     return cells;
-}
-
-void add_limit(backend::Queue& queue, const CloseCells& cells, int exponent) {
-    const int bit = limit_bit(exponent);
-    GRAFT_CUDA(cudaMemsetAsync(reinterpret_cast<char*>(cells.limits) + bit / 8, 1 << bit % 8, 1, queue.stream()));
 }
 
 void fill_cells(backend::Queue& queue, const CloseCells& cells, const DeviceSources& sources) {

@@ -30,21 +30,18 @@ struct CloseCells {
 class DeviceCloseCells {
   public:
     explicit DeviceCloseCells(backend::DeviceMemory& memory) : memory_(memory, "cells of close sources") {}
-    /// Enqueued: room for so many sources, no limits yet. `limits`: the most that there may be, as tables for so many
-    /// are made.
-    CloseCells clear(backend::Queue& queue, int64_t sources, int limits = CloseCells::most_limits);
+    /// Enqueued: room for so many sources, no limits yet.
+    CloseCells clear(backend::Queue& queue, int64_t sources);
 
   private:
     backend::DeviceBuffer<unsigned long long> memory_;
 };
 
-/// Enqueued: a limit of all frames.
-void add_limit(backend::Queue& queue, const CloseCells& cells, int exponent);
 /// Enqueued, once the limits are known: puts the sources (finite coordinates) into their cells.
 void fill_cells(backend::Queue& queue, const CloseCells& cells, const DeviceSources& sources);
 
 /// Bit of a limit 2^exponent.
-GRAFT_HD inline int limit_bit(int exponent) {
+__device__ inline int limit_bit(int exponent) {
     const int k = exponent + CloseCells::middle;
     return (k < 0 ? 0 : k < 2 * CloseCells::middle ? k : 2 * CloseCells::middle - 1) / 4;
 }
@@ -156,9 +153,9 @@ __device__ inline bool is_of_cell(unsigned long long slot, unsigned long long hi
 }
 
 /// Whether a source is, or may be, closer to a point than 2^exponent, along every axis; `exponent`: of a limit that
-/// was added before fill_cells(). A source at the very point counts where `image` says so.
+/// was added before fill_cells(). A source at the very point does not count.
 __device__ inline bool has_close(const CloseCells& cells, const DeviceSources& sources, double x, double y, double z,
-                                 int exponent, bool image = false) {
+                                 int exponent) {
     const CellTable table = CloseLimits(cells).table(cells, exponent);
     const CellCoordinates own(table, x, y, z);
     const double limit = ldexp(1.0, exponent), point[3] = {x, y, z};
@@ -177,7 +174,7 @@ __device__ inline bool has_close(const CloseCells& cells, const DeviceSources& s
                 return false;
             const int64_t j = source_of_slot(slot);
             const double distance = fmax(fmax(fabs(sources.x[j] - x), fabs(sources.y[j] - y)), fabs(sources.z[j] - z));
-            close = (slot & CloseCells::several) != 0 || (distance < limit && (image || distance > 0));
+            close = (slot & CloseCells::several) != 0 || (distance < limit && distance > 0);
             return true;
         });
     }

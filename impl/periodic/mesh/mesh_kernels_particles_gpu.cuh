@@ -8,6 +8,7 @@
 // Floors, order 6: 216 additions and 216 reads in shared memory a particle.
 #pragma once
 
+#include "backend/primitives_gpu.cuh"
 #include "forces/vector_ops_gpu.cuh"
 #include "periodic/mesh/mesh_kernels_gpu.cuh"
 
@@ -20,6 +21,11 @@ namespace graft::periodic::mesh {
 __device__ inline double mesh_place(double fraction, int count) {
     const double u = (fraction - floor(fraction)) * count;
     return u < count ? u : 0; // NaN of a stopped computation: 0
+}
+
+/// A point that a spline reaches, on the mesh: it may be beyond its far face.
+__device__ inline int wrapped(int point, int count) {
+    return point < count ? point : point - count;
 }
 
 /// Of a block.
@@ -78,11 +84,9 @@ struct ReachedPoints {
         const int64_t plane = static_cast<int64_t>(count[1]) * row_size;
         for (int column = threadIdx.x; column < columns; column += blockDim.x) {
             const int j = from[1] + column / size[2], l = from[2] + column % size[2];
-            const int64_t row = (j < count[1] ? j : j - count[1]) * int64_t{row_size} + (l < count[2] ? l : l - count[2]);
-            for (int x = 0; x < size[0]; ++x) {
-                const int i = from[0] + x;
-                body(x * columns + column, (i < count[0] ? i : i - count[0]) * plane + row);
-            }
+            const int64_t row = wrapped(j, count[1]) * int64_t{row_size} + wrapped(l, count[2]);
+            for (int x = 0; x < size[0]; ++x)
+                body(x * columns + column, wrapped(from[0] + x, count[0]) * plane + row);
         }
     }
 };
@@ -142,21 +146,6 @@ struct WholeCharges {
     }
 };
 
-/// Sum over a block's threads.
-template <typename T>
-__device__ T block_sum(T value) {
-    __shared__ T parts[most_particles / 32];
-    for (int step = 16; step > 0; step /= 2)
-        value += __shfl_xor_sync(~0u, value, step);
-    if (threadIdx.x % 32 == 0)
-        parts[threadIdx.x / 32] = value;
-    __syncthreads();
-    value = 0;
-    for (unsigned warp = 0; warp < blockDim.x / 32; ++warp)
-        value += parts[warp];
-    return value;
-}
-
 /// value times 2^bits, rounded.
 __device__ inline long long shifted(long long value, int bits) {
     if (bits >= 0)
@@ -174,7 +163,7 @@ __global__ void __launch_bounds__(most_particles) spread(const __grid_constant__
     const SplineOrigin<T> place(in, in.sources, k);
     const ReachedPoints points(place, order);
     const T q = own < in.sources.n ? static_cast<T>(in.sources.charge[k] * in.charge_scale) : T(0);
-    const T all = block_sum(q < T(0) ? -q : q);
+    const T all = backend::block_sum<most_particles>(q < T(0) ? -q : q);
     if (!(all > T(0)))
         return;
     T x[order], y[order], z[order], slope[order];
@@ -214,10 +203,10 @@ __global__ void __launch_bounds__(most_particles) spread(const __grid_constant__
         return;
     }
     const double fixed = ldexp(1.0, in.fixed_bits);
-    const auto wrapped = [&](int at, int axis) { return at < in.count[axis] ? at : at - in.count[axis]; };
     for_each_weight([&](int a, int b, int c, T value) {
-        const int i = wrapped(place.first[0] + a, 0), j = wrapped(place.first[1] + b, 1), l = wrapped(place.first[2] + c, 2);
-        atomicAdd(in.whole + (static_cast<int64_t>(i) * in.count[1] + j) * in.count[2] + l,
+        const int64_t row = static_cast<int64_t>(wrapped(place.first[0] + a, in.count[0])) * in.count[1] +
+                            wrapped(place.first[1] + b, in.count[1]);
+        atomicAdd(in.whole + row * in.count[2] + wrapped(place.first[2] + c, in.count[2]),
                   static_cast<unsigned long long>(llrint(static_cast<double>(value) * fixed)));
     });
 }
@@ -268,9 +257,8 @@ __global__ void __launch_bounds__(most_particles) read(const __grid_constant__ M
         sum_rows([&](int a, int b) { return first + (a * points.size[1] + b) * points.size[2]; });
     } else {
         sum_rows([&](int a, int b) {
-            const int i = place.first[0] + a, j = place.first[1] + b;
-            const int64_t row = static_cast<int64_t>(i < in.count[0] ? i : i - in.count[0]) * in.count[1] +
-                                (j < in.count[1] ? j : j - in.count[1]);
+            const int64_t row = static_cast<int64_t>(wrapped(place.first[0] + a, in.count[0])) * in.count[1] +
+                                wrapped(place.first[1] + b, in.count[1]);
             return in.mesh + row * row_size + place.first[2];
         });
     }
@@ -293,8 +281,8 @@ __global__ void __launch_bounds__(most_particles) read(const __grid_constant__ M
 /// A launch of a thread a particle, in blocks as large as the points fit that they are expected to reach.
 template <int order, typename T, class Kernel>
 void launch_particles(backend::Queue& queue, Kernel kernel, const MeshView<T>& view, int64_t particles) {
-    constexpr int64_t full = 132 * 8 * 64;            // particles; of fewer the blocks are smaller
-    constexpr double preferred = 10240; // points of a block, in float
+    constexpr int64_t full = 132 * 8 * 64;             // particles; of fewer the blocks are smaller
+    constexpr double preferred = 10240;                // points of a block, in float
     constexpr int most = 20480, most_bytes = 4 * most; // threads of the host may launch side by side: the same for all
     const double points = static_cast<double>(view.count[0]) * view.count[1] * view.count[2];
     const auto expected = [&](int threads) { // a run along the curve has about two cubes of half of them, or three at an angle
