@@ -116,12 +116,19 @@ __device__ __forceinline__ T entry(const T (&value)[order], int k) {
     return chosen;
 }
 
+/// A bound for a point's weight: that of a charge at the point, rounded up.
+template <typename T>
+constexpr T largest_weight(int order) {
+    const T along = order == 4 ? T(0.667) : (order == 6 ? T(0.551) : T(0.48));
+    return along * along * along;
+}
+
 /// Numbers of a block's charges on its points: of 31 bits, and in double of 23 more.
 template <typename T>
 struct WholeCharges {
     static constexpr int words = sizeof(T) / 4, more_bits = sizeof(T) == 4 ? 0 : 23;
     int *first, *second;
-    T scale; // a power of two: all charges of the block together have 30 bits
+    T scale; // a power of two: all charges of the block at one point, with the largest weight there is, have 30 bits
 
     __device__ void add(int k, T value) const {
         value *= scale;
@@ -186,7 +193,7 @@ __global__ void __launch_bounds__(most_particles) spread(const __grid_constant__
     const int count = points.count();
     if (count <= room) {
         constexpr int most_bits = 100; // of the scale: what is lost then is nothing beside the others' charges
-        const int bits = min(29 - ilogb(all), most_bits);
+        const int bits = min(29 - ilogb(all * largest_weight<T>(order)), most_bits);
         const WholeCharges<T> whole{numbers, numbers + room, static_cast<T>(ldexp(T(1), bits))};
         for (int at = threadIdx.x; at < count; at += blockDim.x)
             whole.clear(at);
