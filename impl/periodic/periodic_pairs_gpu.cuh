@@ -39,7 +39,7 @@ struct Images {
     float rest[sizeof(T) == 4 ? room : 1][3]; // what rounding took off the places
     T soft[soft_ones ? room : 1], near_soft[soft_ones ? room : 1];
     uint8_t from[sizeof(T) == 4 ? room : 1];  // the one in `source`
-    int32_t index[sizeof(T) == 4 ? room : 1]; // of its particle
+    uint32_t print[sizeof(T) == 4 ? room : 1]; // of its particle's coordinates
 };
 
 /// Of a block.
@@ -47,6 +47,7 @@ template <typename T, forces::DevicePair kind>
 struct Targets {
     T x[block], y[block], z[block], soft[kind == forces::DevicePair::constant ? 1 : block];
     float rest[sizeof(T) == 4 ? block : 1][3];
+    uint32_t print[sizeof(T) == 4 ? block : 1];
     T centre[parts + 1][3], half[parts + 1][3]; // of the parts' boxes, and of the box of all
 };
 
@@ -66,6 +67,17 @@ __device__ __forceinline__ double warp_least(double value) {
     for (int step = 16; step > 0; step /= 2)
         value = fmin(value, __shfl_xor_sync(~0u, value, step));
     return value;
+}
+
+/// Equal for equal coordinates, else (but once in 2^32) not. A pair at one place to a float and its rest is one particle, or
+/// two at one place, which do nothing to each other, or two that only double tells apart.
+__device__ __forceinline__ uint32_t fingerprint(double x, double y, double z) {
+    uint32_t print = 0;
+    for (const double value : {x, y, z}) {
+        print = print * 0x85ebca6bU + static_cast<uint32_t>(__double2loint(value));
+        print = print * 0xc2b2ae35U + static_cast<uint32_t>(__double2hiint(value));
+    }
+    return print;
 }
 
 template <typename T>
@@ -103,13 +115,14 @@ struct Block {
     int64_t first, end;
     int lane, kept = 0;
     T near_square, close_square, reach_square, offset; // of r^2: below near_square the rests count; of the screen's v
-    bool close = false;
     double moments[virial ? 6 : 1] = {};
 
     __device__ __forceinline__ T soften(const double* lengths, int64_t k) const {
         const double length = (lengths != nullptr ? lengths[k] : in.length) * in.scale;
         return static_cast<T>(kind == forces::DevicePair::plummer ? 0.5 * length * length : length);
     }
+    /// The kernels beside this one go on: combine() stops.
+    __device__ __forceinline__ void tell_close() const { *in.found_close = 1; }
     /// `value` is relative to the frame's centre in float.
     __device__ __forceinline__ T coordinate(double value, float& rest) const {
         const double scaled = value * in.scale;
@@ -146,13 +159,16 @@ struct Block {
         targets.x[t] = at[0], targets.y[t] = at[1], targets.z[t] = at[2];
         for (int a = 0; in_float && a < 3; ++a)
             targets.rest[t][a] = rest[a];
+        if constexpr (in_float)
+            targets.print[t] = fingerprint(in.targets.x[k], in.targets.y[k], in.targets.z[k]);
         if constexpr (soft_ones)
             targets.soft[t] = soften(in.targets.softening, k);
         if (potential && in_float && in.keeps_itself) {
             forces::Frame frame;
             frame.scale = in.scale;
             const double length = in.targets.softening != nullptr ? in.targets.softening[k] : in.length;
-            close = forces::loses_itself(frame, length, !soft_ones, in.charges);
+            if (forces::loses_itself(frame, length, !soft_ones, in.charges))
+                tell_close();
         }
         for (int a = 0; a < 3; ++a) {
             T lower = at[a], upper = at[a];
@@ -221,14 +237,6 @@ struct Block {
         }
     }
 
-    /// Whether a target and a source, at the same place to a float and its rest, are so in double: one particle, or two that
-    /// do nothing to each other.
-    __device__ __forceinline__ bool at_one_place(int own, int32_t j) const {
-        const int64_t k = min(first + own, end - 1);
-        return (in.sources.x == in.targets.x && j == k) ||
-               (in.sources.x[j] == in.targets.x[k] && in.sources.y[j] == in.targets.y[k] && in.sources.z[j] == in.targets.z[k]);
-    }
-
     /// Puts back what rounding took off the coordinates of the pairs of a target and images j, j + 1 ...
     template <int pairs>
     __device__ __forceinline__ void sharpen(int own, int j, T (&dx)[pairs], T (&dy)[pairs], T (&dz)[pairs], T (&r2)[pairs],
@@ -241,7 +249,8 @@ struct Block {
             dz[p] += of_source[2] - targets.rest[own][2];
             r2[p] = forces::fused(dx[p], dx[p], forces::fused(dy[p], dy[p], dz[p] * dz[p]));
             if (q[p] != 0 && r2[p] < close_square)
-                close = close || r2[p] > 0 || !at_one_place(own, images.index[images.from[j + p]]);
+                if (r2[p] > 0 || targets.print[own] != images.print[images.from[j + p]])
+                    tell_close();
         }
     }
 
@@ -288,7 +297,7 @@ struct Block {
 
     /// Lanes with `hit` have theirs kept (all lanes come here).
     __device__ __forceinline__ void keep(bool hit, const Source<T>& source, const float (&source_rest)[3], T source_soft,
-                                         int64_t particle) {
+                                         uint32_t print) {
         const unsigned hits = __ballot_sync(~0u, hit);
         if (hit) {
             const int to = kept + __popc(hits & ((1u << lane) - 1));
@@ -296,7 +305,7 @@ struct Block {
             for (int a = 0; in_float && a < 3; ++a)
                 images.rest[to][a] = source_rest[a];
             if constexpr (in_float)
-                images.index[to] = static_cast<int32_t>(particle);
+                images.print[to] = print;
             if constexpr (soft_ones)
                 images.soft[to] = source_soft;
         }
@@ -387,6 +396,7 @@ struct Block {
         T of_source = 0;
         if constexpr (soft_ones)
             of_source = soften(in.sources.softening, j);
+        const uint32_t print = in_float ? fingerprint(sx, sy, sz) : 0;
         double from[3] = {0, 0, 0};
         if (!image.single) {
             to_fractions(dx, dy, dz, from);
@@ -411,7 +421,7 @@ struct Block {
                     at.y = coordinate(in_float ? dy + s.y : sy + s.y, lost[1]);
                     at.z = coordinate(in_float ? dz + s.z : sz + s.z, lost[2]);
                     at.q = q;
-                    keep(there && reaches(at, targets.centre[parts], targets.half[parts]), at, lost, of_source, j);
+                    keep(there && reaches(at, targets.centre[parts], targets.half[parts]), at, lost, of_source, print);
                 }
     }
 };
@@ -447,8 +457,6 @@ __global__ __launch_bounds__(32 * warps,
     __syncthreads();
     body.search(place, blockIdx.y * in.part, chunk_end, near);
     body.sum_kept();
-    if (body.close)
-        *in.found_close = 1; // kernels beside this one go on: combine() stops
     if constexpr (virial)
         for (int c = 0; c < 6; ++c) {
             double sum = body.moments[c];

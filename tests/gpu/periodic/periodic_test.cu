@@ -259,6 +259,23 @@ TEST_F(Periodic, ClosePairsLeaveNothingBehind) {
     }
 }
 
+/// Pairs that single precision cannot tell apart, one at a time; two charges at one place do nothing to each other.
+TEST_F(Periodic, EachClosePairIsTold) {
+    const Cloud calm = strewn_charges(cube, test_size(700, 150));
+    const Settings s = periodic_settings(cube, Method::direct, Precision::mixed);
+    const auto repeats_with = [&](double dx, double dy, double dz) {
+        Cloud cloud = calm;
+        add(cloud, 0.3, 0.6, 0x1p-60, 1), add(cloud, 0.3 + dx, 0.6 + dy, 0x1p-60 + dz, -1);
+        const int64_t before = engine().report.repeats;
+        (void)run(s, cloud);
+        return engine().report.repeats - before;
+    };
+    EXPECT_EQ(repeats_with(0, 0, 0), 0);
+    EXPECT_EQ(repeats_with(0x1p-40, 0, 0), 1);
+    EXPECT_EQ(repeats_with(0, 0x1p-53, 0), 1); // the last bit
+    EXPECT_EQ(repeats_with(0, 0, 0x1p-112), 1);
+}
+
 TEST_F(Periodic, SteadyStateTakesNothing) {
     const Cloud cloud = strewn_charges(tilted, test_size(3000, 300));
     for (Precision precision : {Precision::mixed, Precision::fp64}) {
