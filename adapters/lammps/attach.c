@@ -5,6 +5,7 @@
 #include <graft/graft_loader.h>
 #include <graft/graft_mpi_loader.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,60 @@ static int32_t set_ranks(graft_lammps* at) {
     return status == GRAFT_OK ? status : fail_in_graft(at, status);
 }
 
+/* ---- what is attached ---- */
+
+static graft_lammps* first_attached;
+static pthread_mutex_t attached_lock = PTHREAD_MUTEX_INITIALIZER; /* hosts may have a LAMMPS a thread */
+
+/* Takes it off the list; whether it was there. The list is locked. */
+static int take_off(const graft_lammps* at) {
+    graft_lammps** link = &first_attached;
+    while (*link != NULL && *link != at)
+        link = &(*link)->next;
+    if (*link == NULL)
+        return 0;
+    *link = at->next;
+    return 1;
+}
+
+/* Takes off those of this LAMMPS whose fix is gone (`clear`, `unfix`). The list is locked. */
+static void forget_gone(void* lammps) {
+    graft_lammps *at, *next;
+    for (at = first_attached; at != NULL; at = next) {
+        next = at->next;
+        if (at->lammps == lammps && !at->host->has_id(lammps, "fix", at->fix))
+            take_off(at);
+    }
+}
+
+graft_lammps* lammps_attached(void* lammps, const char* fix) {
+    graft_lammps* at;
+    pthread_mutex_lock(&attached_lock);
+    forget_gone(lammps);
+    for (at = first_attached; at != NULL && (at->lammps != lammps || strcmp(at->fix, fix) != 0); at = at->next)
+        continue;
+    pthread_mutex_unlock(&attached_lock);
+    return at;
+}
+
+/* Refuses a second attachment of one fix, or of one interaction: forces would count twice. */
+static int32_t check_attached(const graft_lammps* at) {
+    const graft_lammps* other;
+    int32_t status = GRAFT_OK;
+    pthread_mutex_lock(&attached_lock);
+    forget_gone(at->lammps);
+    for (other = first_attached; other != NULL && status == GRAFT_OK; other = other->next)
+        if (other->lammps == at->lammps && strcmp(other->fix, at->fix) == 0)
+            status = lammps_fail(GRAFT_ERROR_ARGUMENT, "fix %s has Graft's forces already; detach it first", at->fix);
+        else if (other->lammps == at->lammps && other->coulomb == at->coulomb)
+            status = lammps_fail(GRAFT_ERROR_ARGUMENT,
+                                 "Graft computes %s through fix %s already; fix %s would count them twice. Detach the first, "
+                                 "or give the second deck another interaction",
+                                 at->coulomb ? "Coulomb forces" : "gravity", other->fix, at->fix);
+    pthread_mutex_unlock(&attached_lock);
+    return status;
+}
+
 /* ---- LAMMPS's side ---- */
 
 static int32_t check_host(graft_lammps* at) {
@@ -60,7 +115,9 @@ static int32_t add_to_host(graft_lammps* at) {
     const int bonds = host->extract_setting(at->lammps, "molecule_flag") == 1 &&
                       host->extract_setting(at->lammps, "nbondtypes") > 0;
     char compute[FIX_CAPACITY + 16];
-    int32_t status = lammps_look_around(at);
+    int32_t status = check_attached(at);
+    if (status == GRAFT_OK)
+        status = lammps_look_around(at);
     if (status == GRAFT_OK && !host->has_id(at->lammps, "fix", at->fix)) {
         status = lammps_run(host, at->lammps, "fix %s all external pf/callback 1 1", at->fix);
         at->fix_is_ours = status == GRAFT_OK;
@@ -170,15 +227,24 @@ int32_t graft_lammps_attach(void* lammps, const char* fix, const char* deck, gra
         release(at);
         return lammps_fail(status, "%s", text);
     }
+    pthread_mutex_lock(&attached_lock);
+    at->next = first_attached;
+    first_attached = at;
+    pthread_mutex_unlock(&attached_lock);
     *attached = at;
     return GRAFT_OK;
 }
 
 int32_t graft_lammps_detach(graft_lammps** attached) {
-    int32_t status;
+    int32_t status = GRAFT_OK;
+    int is_attached;
     if (attached == NULL || *attached == NULL)
         return GRAFT_OK;
-    status = remove_from_host(*attached);
+    pthread_mutex_lock(&attached_lock);
+    is_attached = take_off(*attached);
+    pthread_mutex_unlock(&attached_lock);
+    if (is_attached) /* else its fix is gone, or another attachment's */
+        status = remove_from_host(*attached);
     release(*attached);
     *attached = NULL;
     return status;

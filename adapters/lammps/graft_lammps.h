@@ -8,6 +8,7 @@
  * `lammps` is what lammps_open gives (in Python `lammps(...).lmp`, in a deck's python block SELF). LAMMPS is
  * neither linked nor included: its functions are found in the process, so that one libgraft_lammps.so serves
  * any LAMMPS since 28Jul2021 with 64-bit steps (SMALLBIG, BIGBIG) and any MPI that Graft has a shim for.
+ * A LAMMPS with the package PLUGIN opens it itself: `plugin load libgraft_lammps.so`, then `graft attach FIX DECK` in its deck.
  * Nothing here prints or exits; LAMMPS does, by its own rules, when a force evaluation within a run fails. */
 #ifndef GRAFT_LAMMPS_H
 #define GRAFT_LAMMPS_H
@@ -37,7 +38,7 @@ typedef struct graft_lammps graft_lammps; /* opaque */
  *
  * attached: receives the handle; NULL on failure.
  *
- * ARGUMENT (NULL, a name too long or of another fix, LAMMPS computing Coulomb forces as well), DECK_* (the
+ * ARGUMENT (NULL, a name too long or of another fix, LAMMPS or another attachment computing the same forces), DECK_* (the
  * deck), UNSUPPORTED (LAMMPS too old, two dimensions, a box that Graft has no sum for), CALL_ORDER (no box
  * yet; a fix that must come after Graft's), LOAD_* (no Graft, or several ranks without a fitting MPI shim),
  * and what LAMMPS itself says against the fix (ARGUMENT). A LAMMPS without exceptions ends the process there,

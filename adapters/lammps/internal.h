@@ -9,6 +9,10 @@
 
 #include <graft/graft.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FIX_CAPACITY 64
 
 /* LAMMPS's box as told to Graft last. */
@@ -33,6 +37,7 @@ typedef struct lammps_spent {
 } lammps_spent;
 
 struct graft_lammps {
+    graft_lammps* next; /* of those that are attached */
     const graft_api_v1* graft;
     const lammps_functions* host;
     void* lammps;
@@ -55,6 +60,9 @@ struct graft_lammps {
     lammps_per_atom per_atom;
     lammps_spent spent;
 };
+
+/* The attachment to this LAMMPS through this fix; NULL: none, or its fix is gone. */
+graft_lammps* lammps_attached(void* lammps, const char* fix);
 
 /* attach.c hands this to LAMMPS. */
 void lammps_on_forces(void* attached, int64_t step, int count, void* id, double** x, double** f);
@@ -80,5 +88,9 @@ int32_t lammps_find_bonds(graft_lammps* at, int64_t step, double factor[3]);
 
 /* The compute that lists an attachment's bonds. */
 #define BONDS_COMPUTE "graft_bonds_%s"
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

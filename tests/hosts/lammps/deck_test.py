@@ -3,45 +3,22 @@
 coul/cut in its thermo output, on 1, 2 and 3 ranks; refusals are LAMMPS's errors. usage: deck_test.py LMP MPIEXEC DRIVER"""
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+import decks
+from decks import HERE, OWN, last_row
+
 MODULE = os.path.join(os.environ["GRAFT_LAMMPS_PYTHON"], "graft_lammps.py")
-LMP, MPIEXEC, DRIVER = sys.argv[1:4]
+PROGRAM, DRIVER = decks.Program(*sys.argv[1:3]), sys.argv[3]
 WITH_GRAFT = f"""
 include {HERE}/cluster.in
 python graft_attach input 3 SELF coulomb {HERE}/cluster.yaml format pss file {MODULE}
 python graft_attach invoke
 run 20
 """
-OWN = f"""
-include {HERE}/cluster.in
-pair_style coul/cut 160
-pair_coeff * *
-run 20
-"""
-
-
-def mpi(ranks, command, folder, more=None):
-    environment = dict(os.environ, **(more or {}))
-    return subprocess.run([MPIEXEC, "-n", str(ranks), *command], cwd=folder, env=environment, text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100)
-
-
-def run(deck, ranks=1, more=None):
-    with tempfile.TemporaryDirectory() as folder:
-        with open(os.path.join(folder, "in"), "w", encoding="utf-8") as file:
-            file.write(deck)
-        return mpi(ranks, [LMP, "-in", "in", "-log", "none"], folder, more)
-
-
-def last_row(output):
-    """The numbers of the last line of thermo output."""
-    row = re.findall(r"^ +\d+(?: +[-+.\de]+){3,} *$", output, re.MULTILINE)[-1]
-    return [float(value) for value in row.split()]
+run = PROGRAM.run
 
 
 class Deck(unittest.TestCase):
@@ -61,7 +38,7 @@ class Deck(unittest.TestCase):
     def test_driver_on_one_to_three_ranks(self):
         for ranks in (1, 2, 3):
             with self.subTest(ranks=ranks), tempfile.TemporaryDirectory() as folder:
-                done = mpi(ranks, [DRIVER, f"{HERE}/cluster.in", f"{HERE}/cluster.yaml", "20", "-log", "none"], folder)
+                done = PROGRAM.start(ranks, [DRIVER, f"{HERE}/cluster.in", f"{HERE}/cluster.yaml", "20", "-log", "none"], folder)
                 self.assertEqual(done.returncode, 0, done.stdout)
                 energy = float(re.search(r"^potential energy (\S+),", done.stdout, re.MULTILINE).group(1))
                 self.assertAlmostEqual(energy, self.reference[1], delta=1e-10 * abs(self.reference[1]))
@@ -76,10 +53,10 @@ class Deck(unittest.TestCase):
         with tempfile.TemporaryDirectory() as elsewhere:
             with open(os.path.join(elsewhere, "own.in"), "w", encoding="utf-8") as file:
                 file.write(own)
-            expected = last_row(mpi(1, [LMP, "-in", "own.in", *options], elsewhere).stdout)
+            expected = last_row(PROGRAM.start(1, [PROGRAM.lmp, "-in", "own.in", *options], elsewhere).stdout)
         for ranks in (1, 2):
             with self.subTest(ranks=ranks):
-                done = mpi(ranks, [LMP, "-in", "example.in", *options], folder)
+                done = PROGRAM.start(ranks, [PROGRAM.lmp, "-in", "example.in", *options], folder)
                 self.assertEqual(done.returncode, 0, done.stdout)
                 found = last_row(done.stdout)
                 for at, tolerance in enumerate((0, 1e-4, 1e-5, 1e-3, 1e-5)):  # step temp pe press etotal

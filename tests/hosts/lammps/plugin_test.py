@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An unmodified lmp with the package PLUGIN, and Graft by `plugin load`: the same numbers as LAMMPS's own coul/cut, on 1, 2 and
+3 ranks; refusals are LAMMPS's errors; what is attached outlives `plugin unload`. usage: plugin_test.py LMP MPIEXEC LIBRARY"""
+import sys
+import unittest
+
+import decks
+from decks import HERE, OWN, last_row
+
+run, LIBRARY = decks.Program(*sys.argv[1:3]).run, sys.argv[3]
+ATOMS = f"include {HERE}/cluster.in\n"
+LOAD = f"plugin load {LIBRARY}\n"
+ATTACH = f"graft attach coulomb {HERE}/cluster.yaml\n"
+
+
+class Plugin(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.reference = last_row(run(OWN).stdout)
+
+    def same(self, done):
+        self.assertEqual(done.returncode, 0, done.stdout)
+        for found, expected in zip(last_row(done.stdout), self.reference):
+            self.assertAlmostEqual(found, expected, delta=1e-10 * abs(expected))
+
+    def refused(self, done, *words):
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        for word in ("ERROR", *words):
+            self.assertIn(word, done.stdout)
+        self.assertNotIn("went on", done.stdout)
+
+    def test_one_to_three_ranks(self):
+        for ranks in (1, 2, 3):
+            with self.subTest(ranks=ranks):
+                done = run(ATOMS + LOAD + ATTACH + "run 20\n", ranks)
+                self.assertIn(f"constant 332.06371, {ranks} ranks", done.stdout)
+                self.assertNotIn("compiled for LAMMPS version", done.stdout)
+                self.same(done)
+
+    def test_loaded_before_the_atoms_and_unloaded_before_the_run(self):
+        self.same(run(LOAD + ATOMS + ATTACH + "plugin unload command graft\nrun 20\n"))
+
+    def test_again_after_clear(self):
+        self.same(run(LOAD + ATOMS + ATTACH + "run 0\nclear\n" + ATOMS + ATTACH + "run 20\n"))
+
+    def test_detached(self):
+        done = run(LOAD + ATOMS + ATTACH + "run 0\ngraft detach coulomb\nrun 20\n")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(last_row(done.stdout)[1], 0)
+        self.same(run(LOAD + ATOMS + ATTACH + "graft detach coulomb\n" + ATTACH + "run 20\n"))
+
+    def test_refusals(self):
+        for command, words in (("graft attach coulomb /nowhere.yaml", ["/nowhere.yaml"]),
+                               ("graft attach coulomb '{order: many}'", ["order", "many"]),
+                               (ATTACH + ATTACH, ["fix coulomb", "already"]),
+                               (ATTACH + ATTACH.replace("coulomb ", "other "), ["fix coulomb", "fix other", "twice"]),
+                               ("graft detach coulomb", ["nothing of Graft", "fix coulomb"]),
+                               ("graft attach", ["graft attach FIX [DECK]"]),
+                               ("graft", ["graft attach FIX [DECK]"]),
+                               ("graft remove coulomb", ["graft detach FIX"])):
+            with self.subTest(command=command):
+                self.refused(run(LOAD + ATOMS + command + "\nprint 'went on'\nrun 1\n"), *words)
+        self.refused(run(LOAD + ATTACH + "print 'went on'\n"), "no simulation box")
+
+    def test_bad_value_within_a_run(self):
+        poison = "variable bad atom 1e308*1e308\nrun 5\nset group all charge v_bad\nrun 20\nprint 'went on'\n"
+        self.refused(run(LOAD + ATOMS + ATTACH + poison), "Graft, fix coulomb, step 5", "charge: item 0")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])
