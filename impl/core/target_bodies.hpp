@@ -16,6 +16,7 @@
 #define GRAFT_BODY __device__ __forceinline__
 #define GRAFT_BODY_LAMBDA
 #define GRAFT_RARE_BODY __device__ __noinline__ // its registers shall not be those of the loop
+#define GRAFT_CALLED_BODY __device__ __noinline__
 #else
 #include <hwy/highway.h>
 #define GRAFT_BEFORE_BODIES() HWY_BEFORE_NAMESPACE()
@@ -24,4 +25,5 @@
 #define GRAFT_BODY HWY_INLINE
 #define GRAFT_BODY_LAMBDA HWY_ATTR // of a lambda in a body
 #define GRAFT_RARE_BODY HWY_INLINE
+#define GRAFT_CALLED_BODY HWY_NOINLINE // its code stands once: what is called by turns must fit into the instruction cache
 #endif

@@ -67,10 +67,11 @@ struct Harmonics {
 
     /// Fills in a table's terms of z^2.
     static GRAFT_BODY void complete(int degree, Real* t) {
-        for (int l = 2; l <= degree; ++l)
+        each_order(degree, [&]<int l>() GRAFT_BODY_LAMBDA {
+            Real* const second = t + second_index(degree, l);
             for (int b = 0; b <= l - 2; ++b)
-                t[second_index(degree, l) + b] =
-                    ops.sub(ops.set(0), ops.add(t[harmonic_index(l, b, 0)], t[harmonic_index(l, b + 2, 0)]));
+                second[b] = ops.sub(ops.set(0), ops.add(t[harmonic_index(l, b, 0)], t[harmonic_index(l, b + 2, 0)]));
+        });
     }
 
     /// The same polynomial in another unit of length: degree l of `from` times ratio^l.
@@ -93,22 +94,13 @@ struct Harmonics {
     static GRAFT_BODY void correlate(const Products& products, int degree, const Real* w, const Real* table,
                                      const Real* factor, Real* to) {
         each_order(degree, [&]<int k>() GRAFT_BODY_LAMBDA {
-            const auto add = [&]<int plain, int with_z>(int first_plain, int first_z) GRAFT_BODY_LAMBDA {
-                correlate_some<plain, with_z>(products.begin(k), products.end(k), w, table + first_plain, table + first_z,
-                                              factor[k], to + harmonic_index(k, first_plain, 0),
-                                              to + harmonic_index(k, first_z, 1));
-            };
-            constexpr int half = (k + 1) / 2;
+            const Real* const tables[2] = {table, table};
+            Real* const rows[2] = {to + harmonic_index(k, 0, 0), to + harmonic_index(k, 0, 1)};
             if constexpr (2 * k + 1 <= most_sums) {
-                add.template operator()<k + 1, k>(0, 0);
-            } else if constexpr (k + 1 <= most_sums) {
-                add.template operator()<k + 1, 0>(0, 0);
-                add.template operator()<0, k>(0, 0);
+                correlate_some<k + 1, k>(products, k, 0, w, tables, factor[k], rows);
             } else {
-                add.template operator()<half, 0>(0, 0);
-                add.template operator()<k + 1 - half, 0>(half, 0);
-                add.template operator()<0, half>(0, 0);
-                add.template operator()<0, k - half>(0, half);
+                correlate_row<k + 1>(products, k, 0, w, table, factor[k], rows[0]);
+                correlate_row<k>(products, k, 1, w, table, factor[k], rows[1]);
             }
         });
     }
@@ -129,8 +121,8 @@ struct Harmonics {
     }
 
   private:
-    /// That stand in registers at once, of 32 or of 16.
-    static constexpr int most_sums = sizeof(Real) >= 64 ? 16 : 9;
+    /// That stand in registers at once, of 32 or of 16, beside three factors and a value.
+    static constexpr int most_sums = sizeof(Real) >= 64 ? 16 : 11;
     static_assert(max_degree / 2 + 1 <= 9);
 
     /// body<n>() for n = 0 ... degree: code for each order, without loops whose ends depend on it.
@@ -147,62 +139,100 @@ struct Harmonics {
     static GRAFT_BODY void irregular_order(const Real (&u)[3], Real* t) {
         const Real factor = ops.set(-(2.0 * n - 1) / n);
         const Real x = ops.mul(u[0], factor), y = ops.mul(u[1], factor), z = ops.mul(u[2], factor);
-        Real times_x[n + 1], times_y[n + 1], pairs[n + 1]; // by a, b, and a (a - 1)
-        for (int a = 0; a <= n; ++a) {
-            times_x[a] = ops.mul(x, ops.set(a));
-            times_y[a] = ops.mul(y, ops.set(a));
-            pairs[a] = ops.set(-(n - 1.0) / n * a * (a - 1));
-        }
-        for (int c = 0; c < 2; ++c) {
-            const int rest = n - c; // of x and y
-            const Real* const one = t + harmonic_index(n - 1, 0, c);
-            const Real* const two = t + (rest > 1 ? harmonic_index(n - 2, 0, c) : 0);
-            Real* const to = t + harmonic_index(n, 0, c);
-            for (int b = 0; b <= rest; ++b) {
-                Real sum = c > 0 ? ops.mul(z, t[harmonic_index(n - 1, b, 0)]) : ops.set(0);
-                if (b < rest)
-                    sum = ops.fma(times_x[rest - b], one[b], sum);
-                if (b > 0)
-                    sum = ops.fma(times_y[b], one[b - 1], sum);
-                if (b + 1 < rest)
-                    sum = ops.fma(pairs[rest - b], two[b], sum);
-                if (b > 1)
-                    sum = ops.fma(pairs[b], two[b - 2], sum);
-                to[b] = sum;
-            }
-        }
+        irregular_terms<n, 0>(x, y, z, t, std::make_integer_sequence<int, n + 1>());
+        irregular_terms<n, 1>(x, y, z, t, std::make_integer_sequence<int, n>());
+    }
+    template <int n, int c, int... b>
+    static GRAFT_BODY void irregular_terms(Real x, Real y, Real z, Real* t, std::integer_sequence<int, b...>) {
+        ((t[harmonic_index(n, b, c)] = irregular_term<n, b, c>(x, y, z, t)), ...);
+    }
+    /// Of x^(n-b-c) y^b z^c.
+    template <int n, int b, int c>
+    static GRAFT_BODY Real irregular_term(Real x, Real y, Real z, const Real* t) {
+        constexpr int a = n - b - c;
+        constexpr double part = -(n - 1.0) / n;
+        Real sum = ops.set(0);
+        if constexpr (c > 0)
+            sum = ops.mul(z, t[harmonic_index(n - 1, b, 0)]);
+        if constexpr (a > 0)
+            sum = ops.fma(ops.mul(x, ops.set(a)), t[harmonic_index(n - 1, b, c)], sum);
+        if constexpr (b > 0)
+            sum = ops.fma(ops.mul(y, ops.set(b)), t[harmonic_index(n - 1, b - 1, c)], sum);
+        if constexpr (a > 1)
+            sum = ops.fma(ops.set(part * a * (a - 1)), t[harmonic_index(n - 2, b, c)], sum);
+        if constexpr (b > 1)
+            sum = ops.fma(ops.set(part * b * (b - 1)), t[harmonic_index(n - 2, b - 2, c)], sum);
+        return sum;
     }
 
-    template <int plain, int with_z>
-    static GRAFT_BODY void correlate_some(const Product* begin, const Product* end, const Real* w, const Real* table_plain,
-                                          const Real* table_z, Real factor, Real* to_plain, Real* to_z) {
-        constexpr int count = plain + with_z;
-        constexpr int parts = count < 4 ? 4 : (count < 8 ? 2 : 1); // sums that do not wait for each other
-        Real part[parts][count];
-        for (auto& some : part)
-            for (Real& value : some)
-                value = ops.set(0);
-        const auto add = [&](const Product& one, Real(&sum)[count]) GRAFT_BODY_LAMBDA {
-            const Real source = w[one.source];
-            const Real *const of_plain = table_plain + one.plain, *const of_z = table_z + one.with_z;
-            for (int i = 0; i < plain; ++i)
-                sum[i] = ops.fma(source, of_plain[i], sum[i]);
-            for (int i = 0; i < with_z; ++i)
-                sum[plain + i] = ops.fma(source, of_z[i], sum[plain + i]);
-        };
-        const Product* one = begin;
-        for (; end - one >= parts; one += parts)
-            for (int p = 0; p < parts; ++p)
-                add(one[p], part[p]);
-        for (; one != end; ++one)
-            add(*one, part[0]);
-        for (int i = 0; i < count; ++i) {
-            Real sum = part[0][i];
-            for (int p = 1; p < parts; ++p)
-                sum = ops.add(sum, part[p][i]);
-            Real& to = i < plain ? to_plain[i] : to_z[i - plain];
-            to = ops.fma(sum, factor, to);
+    /// The `sums` sums of row 0 (plain) or 1 (with_z), in two parts where they do not fit into the registers.
+    template <int sums>
+    static GRAFT_BODY void correlate_row(const Products& products, int k, int row, const Real* w, const Real* table,
+                                         const Real& factor, Real* to) {
+        if constexpr (sums <= most_sums) {
+            correlate_some<sums, 0>(products, k, row, w, &table, factor, &to);
+        } else {
+            constexpr int half = sums / 2;
+            correlate_row<half>(products, k, row, w, table, factor, to);
+            correlate_row<sums - half>(products, k, row, w, table + half, factor, to + half);
         }
+    }
+    /// `one` sums of that row from tables[0] to to[0], and `other` sums of row 1 from tables[1] to to[1].
+    template <int one, int other>
+    static GRAFT_CALLED_BODY void correlate_some(const Products& products, int k, int row, const Real* w,
+                                                 const Real* const* tables, const Real& factor, Real* const* to) {
+        constexpr int count = one + other;
+        constexpr int parts = count < 3 ? 4 : (count < 6 ? 2 : 1); // sums that do not wait for each other
+        Real sums[parts * count];
+        for (Real& value : sums)
+            value = ops.set(0);
+        constexpr std::make_integer_sequence<int, parts> each_part;
+        constexpr std::make_integer_sequence<int, parts * count> each_sum;
+        add_blocks<3, one, other>(products, k, row, w, tables, sums, each_part, each_sum);
+        add_blocks<2, one, other>(products, k, row, w, tables, sums, each_part, each_sum);
+        add_blocks<1, one, other>(products, k, row, w, tables, sums, each_part, each_sum);
+        for (int i = 0; i < count; ++i) {
+            Real sum = sums[i];
+            for (int p = 1; p < parts; ++p)
+                sum = ops.add(sum, sums[p * count + i]);
+            Real& value = i < one ? to[0][i] : to[1][i - one];
+            value = ops.fma(sum, factor, value);
+        }
+    }
+    /// All blocks of one size. No loop over sums, for the compiler to see that they may stand in registers.
+    template <int block, int one, int other, int all, int... part, int... i>
+    static GRAFT_BODY void add_blocks(const Products& products, int k, int row, const Real* w, const Real* const* tables,
+                                      Real (&sums)[all], std::integer_sequence<int, part...>, std::integer_sequence<int, i...>) {
+        constexpr int parts = sizeof...(part), count = one + other;
+        const Product *some = products.begin(k, block), *const end = products.end(k, block);
+        Real own[all] = {sums[i]...};
+        for (; end - some >= parts; some += parts)
+            (add_both<block, one, other, part * count>(some[part], row, w, tables, own), ...);
+        for (; some != end; ++some)
+            add_both<block, one, other, 0>(*some, row, w, tables, own);
+        ((sums[i] = own[i]), ...);
+    }
+    template <int block, int one, int other, int first, int all>
+    static GRAFT_BODY void add_both(const Product& some, int row, const Real* w, const Real* const* tables, Real (&sum)[all]) {
+        add_block<block, one, first>(w + some.source, tables[0] + some.table[row], sum,
+                                     std::make_integer_sequence<int, one + block - 1>());
+        if constexpr (other > 0)
+            add_block<block, other, first + one>(w + some.source, tables[1] + some.table[1], sum,
+                                                 std::make_integer_sequence<int, other + block - 1>());
+    }
+    /// sum[first + i] += w_0 T_i + w_1 T_(i+1) ... of `block` terms, for i < sums: each T is read once.
+    template <int block, int sums, int first, int all, int... t>
+    static GRAFT_BODY void add_block(const Real* w, const Real* table, Real (&sum)[all], std::integer_sequence<int, t...>) {
+        (add_term<block, sums, first, t>(w[0], w[block > 1 ? 1 : 0], w[block - 1], table[t], sum), ...);
+    }
+    template <int block, int sums, int first, int t, int all>
+    static GRAFT_BODY void add_term(Real w0, Real w1, Real w2, Real value, Real (&sum)[all]) {
+        if constexpr (t < sums)
+            sum[first + t] = ops.fma(w0, value, sum[first + t]);
+        if constexpr (block > 1 && t > 0 && t - 1 < sums)
+            sum[first + t - 1] = ops.fma(w1, value, sum[first + t - 1]);
+        if constexpr (block > 2 && t > 1 && t - 2 < sums)
+            sum[first + t - 2] = ops.fma(w2, value, sum[first + t - 2]);
     }
 
     static GRAFT_BODY void multiply_orders(int l, int m, const Real* p, const Real* q, Real* to) {
