@@ -5,7 +5,6 @@
 #include <graft/graft_loader.h>
 #include <graft/graft_mpi_loader.h>
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,69 +25,13 @@ static int32_t set_ranks(graft_lammps* at) {
         return GRAFT_OK;
     status =
         graft_load_mpi_comm((int32_t)at->host->get_mpi_comm(at->lammps), &at->comm, why, (int64_t)sizeof why);
-    if (status != GRAFT_OK)
-        return lammps_fail(
-            status,
-            "LAMMPS runs on %d ranks, and Graft has no way between them; each would see only its own "
-            "atoms. Install the shim libgraft_mpi_mpich.so or libgraft_mpi_openmpi.so for this MPI "
-            "beside libgraft.so, or name it in GRAFT_MPI_LIBRARY. %s",
-            ranks, why);
-    status = at->graft->context_set_communicator(at->context, at->comm);
-    return status == GRAFT_OK ? status : fail_in_graft(at, status);
-}
-
-/* ---- what is attached ---- */
-
-static graft_lammps* first_attached;
-static pthread_mutex_t attached_lock = PTHREAD_MUTEX_INITIALIZER; /* hosts may have a LAMMPS a thread */
-
-/* Takes it off the list; whether it was there. The list is locked. */
-static int take_off(const graft_lammps* at) {
-    graft_lammps** link = &first_attached;
-    while (*link != NULL && *link != at)
-        link = &(*link)->next;
-    if (*link == NULL)
-        return 0;
-    *link = at->next;
-    return 1;
-}
-
-/* Takes off those of this LAMMPS whose fix is gone (`clear`, `unfix`). The list is locked. */
-static void forget_gone(void* lammps) {
-    graft_lammps *at, *next;
-    for (at = first_attached; at != NULL; at = next) {
-        next = at->next;
-        if (at->lammps == lammps && !at->host->has_id(lammps, "fix", at->fix))
-            take_off(at);
-    }
-}
-
-graft_lammps* lammps_attached(void* lammps, const char* fix) {
-    graft_lammps* at;
-    pthread_mutex_lock(&attached_lock);
-    forget_gone(lammps);
-    for (at = first_attached; at != NULL && (at->lammps != lammps || strcmp(at->fix, fix) != 0); at = at->next)
-        continue;
-    pthread_mutex_unlock(&attached_lock);
-    return at;
-}
-
-/* Refuses a second attachment of one fix, or of one interaction: forces would count twice. */
-static int32_t check_attached(const graft_lammps* at) {
-    const graft_lammps* other;
-    int32_t status = GRAFT_OK;
-    pthread_mutex_lock(&attached_lock);
-    forget_gone(at->lammps);
-    for (other = first_attached; other != NULL && status == GRAFT_OK; other = other->next)
-        if (other->lammps == at->lammps && strcmp(other->fix, at->fix) == 0)
-            status = lammps_fail(GRAFT_ERROR_ARGUMENT, "fix %s has Graft's forces already; detach it first", at->fix);
-        else if (other->lammps == at->lammps && other->coulomb == at->coulomb)
-            status = lammps_fail(GRAFT_ERROR_ARGUMENT,
-                                 "Graft computes %s through fix %s already; fix %s would count them twice. Detach the first, "
-                                 "or give the second deck another interaction",
-                                 at->coulomb ? "Coulomb forces" : "gravity", other->fix, at->fix);
-    pthread_mutex_unlock(&attached_lock);
-    return status;
+    if (status == GRAFT_OK)
+        return status;
+    return lammps_fail(status,
+                       "LAMMPS runs on %d ranks, and Graft has no way between them; each would see only its own "
+                       "atoms. Install the shim libgraft_mpi_mpich.so or libgraft_mpi_openmpi.so for this MPI "
+                       "beside libgraft.so, or name it in GRAFT_MPI_LIBRARY. %s",
+                       ranks, why);
 }
 
 /* ---- LAMMPS's side ---- */
@@ -115,9 +58,7 @@ static int32_t add_to_host(graft_lammps* at) {
     const int bonds = host->extract_setting(at->lammps, "molecule_flag") == 1 &&
                       host->extract_setting(at->lammps, "nbondtypes") > 0;
     char compute[FIX_CAPACITY + 16];
-    int32_t status = check_attached(at);
-    if (status == GRAFT_OK)
-        status = lammps_look_around(at);
+    int32_t status = lammps_look_around(at);
     if (status == GRAFT_OK && !host->has_id(at->lammps, "fix", at->fix)) {
         status = lammps_run(host, at->lammps, "fix %s all external pf/callback 1 1", at->fix);
         at->fix_is_ours = status == GRAFT_OK;
@@ -141,7 +82,7 @@ static int32_t add_to_host(graft_lammps* at) {
     return status;
 }
 
-static int32_t set_up(graft_lammps* at, const char* deck) {
+static int32_t make_context(graft_lammps* at, const char* deck) {
     graft_options* options = NULL;
     graft_units units = {0};
     int32_t status = at->graft->options_create(&options);
@@ -158,8 +99,17 @@ static int32_t set_up(graft_lammps* at, const char* deck) {
             fail_in_graft(at, status);
     }
     at->graft->options_destroy(&options);
+    return status;
+}
+
+/* The ranks first: a deck that one of them cannot read is a failure of all. */
+static int32_t set_up(graft_lammps* at, const char* deck) {
+    int32_t status = set_ranks(at);
     if (status == GRAFT_OK)
-        status = set_ranks(at);
+        status = lammps_agree(at, make_context(at, deck));
+    if (status == GRAFT_OK && at->comm != NULL &&
+        (status = at->graft->context_set_communicator(at->context, at->comm)) != GRAFT_OK)
+        fail_in_graft(at, status);
     if (status == GRAFT_OK)
         status = lammps_tell_box(at); /* what no run could use is better said now */
     return status == GRAFT_OK ? add_to_host(at) : status;
@@ -179,13 +129,16 @@ static void release(graft_lammps* at) {
 static int32_t remove_from_host(graft_lammps* at) {
     const lammps_functions* host = at->host;
     int32_t status = GRAFT_OK;
+    int is_there = 0;
     char compute[FIX_CAPACITY + 16];
     snprintf(compute, sizeof compute, BONDS_COMPUTE, at->fix);
     if (at->has_bonds && host->has_id(at->lammps, "compute", compute))
         status = lammps_run(host, at->lammps, "uncompute %s", compute);
-    if (host->has_id(at->lammps, "fix", at->fix)) {
+    if (status == GRAFT_OK)
+        status = lammps_find_fix(at, &is_there); /* after `clear` one of that name may be the deck's */
+    if (status == GRAFT_OK && is_there) {
         host->set_callback(at->lammps, at->fix, NULL, NULL);
-        if (at->fix_is_ours && status == GRAFT_OK)
+        if (at->fix_is_ours)
             status = lammps_run(host, at->lammps, "unfix %s", at->fix);
     }
     return status;
@@ -227,23 +180,16 @@ int32_t graft_lammps_attach(void* lammps, const char* fix, const char* deck, gra
         release(at);
         return lammps_fail(status, "%s", text);
     }
-    pthread_mutex_lock(&attached_lock);
-    at->next = first_attached;
-    first_attached = at;
-    pthread_mutex_unlock(&attached_lock);
+    lammps_put_on(at);
     *attached = at;
     return GRAFT_OK;
 }
 
 int32_t graft_lammps_detach(graft_lammps** attached) {
     int32_t status = GRAFT_OK;
-    int is_attached;
     if (attached == NULL || *attached == NULL)
         return GRAFT_OK;
-    pthread_mutex_lock(&attached_lock);
-    is_attached = take_off(*attached);
-    pthread_mutex_unlock(&attached_lock);
-    if (is_attached) /* else its fix is gone, or another attachment's */
+    if (lammps_take_off(*attached)) /* else the fix is another attachment's */
         status = remove_from_host(*attached);
     release(*attached);
     *attached = NULL;

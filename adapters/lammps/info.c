@@ -27,17 +27,25 @@ static int is_late(const char* style) {
 
 typedef struct info {
     int ours;          /* our fix has been met: what comes after it is as it should be */
+    int external;      /* and has this style */
     double special[4]; /* the three factors, and 1 if they were found */
 } info;
 
 /* A line of `info fixes`: "Fix[  0]:  id,  style = nve,  group = all". */
 static int32_t check_fix(const graft_lammps* at, const char* line, info* told) {
     char id[128], style[128], group[128];
-    if (sscanf(line, " Fix[%*d]: %127[^,], style = %127[^,], group = %127s", id, style, group) != 3 ||
-        told->ours)
+    if (sscanf(line, " Fix[%*d]: %127[^,], style = %127[^,], group = %127s", id, style, group) != 3)
+        return GRAFT_OK;
+    if (strcmp(style, "external") == 0 && lammps_counts_twice(at, id))
+        return lammps_fail(GRAFT_ERROR_ARGUMENT,
+                           "Graft computes %s through fix %s already; fix %s would count them twice. Detach the first, or "
+                           "give the second deck another interaction",
+                           at->coulomb ? "Coulomb forces" : "gravity", id, at->fix);
+    if (told->ours)
         return GRAFT_OK;
     told->ours = strcmp(id, at->fix) == 0;
-    if (told->ours && strcmp(style, "external") != 0)
+    told->external = told->ours && strcmp(style, "external") == 0;
+    if (told->ours && !told->external)
         return lammps_fail(GRAFT_ERROR_ARGUMENT,
                            "fix %s is there already, with style %s; give Graft another name", id, style);
     if (told->ours && strcmp(group, "all") != 0)
@@ -92,6 +100,18 @@ static int32_t read_info(const graft_lammps* at, const char* path, info* told) {
     return status;
 }
 
+/* Looks for our fix alone; of others, or of another style, nothing is wrong. */
+static int32_t read_fix(const graft_lammps* at, const char* path, info* told) {
+    FILE* file = fopen(path, "r");
+    char line[512], id[128], style[128];
+    while (file != NULL && fgets(line, (int)sizeof line, file) != NULL)
+        if (sscanf(line, " Fix[%*d]: %127[^,], style = %127[^,]", id, style) == 2 && strcmp(id, at->fix) == 0)
+            told->external = strcmp(style, "external") == 0;
+    if (file != NULL)
+        fclose(file);
+    return GRAFT_OK;
+}
+
 /* A file of its own for rank 0; the others give a name that nobody opens. */
 static int32_t make_file(const graft_lammps* at, char* path, size_t capacity, int* mine) {
     const char* folder = getenv("TMPDIR");
@@ -110,23 +130,37 @@ static int32_t make_file(const graft_lammps* at, char* path, size_t capacity, in
     return GRAFT_OK;
 }
 
-int32_t lammps_look_around(graft_lammps* at) {
+/* What LAMMPS tells of these categories, on rank 0; the same status on all ranks. */
+static int32_t ask(graft_lammps* at, const char* categories, int32_t (*read)(const graft_lammps*, const char*, info*),
+                   info* told) {
     char path[512];
-    info told = {0};
     int mine;
     int32_t status = lammps_agree(at, make_file(at, path, sizeof path, &mine));
     if (status == GRAFT_OK)
-        status = lammps_run(at->host, at->lammps, "info system fixes out overwrite %s", path);
+        status = lammps_run(at->host, at->lammps, "info %s out overwrite %s", categories, path);
     if (status == GRAFT_OK && mine)
-        status = read_info(at, path, &told);
+        status = read(at, path, told);
     if (mine)
         unlink(path);
     status = lammps_agree(at, status);
     if (status == GRAFT_OK && at->comm != NULL &&
-        at->comm->comm_bcast(at->comm->self, told.special, (int64_t)sizeof told.special, 0) != GRAFT_OK)
+        at->comm->comm_bcast(at->comm->self, told, (int64_t)sizeof *told, 0) != GRAFT_OK)
         status =
             lammps_fail(GRAFT_ERROR_COMMUNICATION, "the ranks could not tell each other what LAMMPS says");
+    return status;
+}
+
+int32_t lammps_look_around(graft_lammps* at) {
+    info told = {0};
+    const int32_t status = ask(at, "system fixes", read_info, &told);
     memcpy(at->special, told.special, sizeof at->special);
     at->special_known = told.special[3] != 0;
+    return status;
+}
+
+int32_t lammps_find_fix(graft_lammps* at, int* is_there) {
+    info told = {0};
+    const int32_t status = ask(at, "fixes", read_fix, &told);
+    *is_there = told.external;
     return status;
 }

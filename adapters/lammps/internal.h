@@ -9,10 +9,6 @@
 
 #include <graft/graft.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define FIX_CAPACITY 64
 
 /* LAMMPS's box as told to Graft last. */
@@ -61,8 +57,11 @@ struct graft_lammps {
     lammps_spent spent;
 };
 
-/* The attachment to this LAMMPS through this fix; NULL: none, or its fix is gone. */
-graft_lammps* lammps_attached(void* lammps, const char* fix);
+/* The list of what is attached: its fix calls `at` from now on, and one before it through the same fix has nothing to remove
+ * from LAMMPS any more; off again, and whether it was on; whether the forces of `at` come through this other fix already. */
+void lammps_put_on(graft_lammps* at);
+int lammps_take_off(const graft_lammps* at);
+int lammps_counts_twice(const graft_lammps* at, const char* fix);
 
 /* attach.c hands this to LAMMPS. */
 void lammps_on_forces(void* attached, int64_t step, int count, void* id, double** x, double** f);
@@ -75,8 +74,11 @@ int32_t lammps_read_deck(graft_lammps* at, const char* deck, graft_options* opti
 int32_t lammps_tell_box(graft_lammps* at);
 
 /* Sets `special`. CALL_ORDER where a fix that must come after Graft's is there already; ARGUMENT where one
- * has its name and is of another kind, or where LAMMPS computes Coulomb forces, too. Collective. */
+ * has its name and is of another kind, or where LAMMPS or another attachment computes the same forces. Collective. */
 int32_t lammps_look_around(graft_lammps* at);
+
+/* Whether the fix is there, and an external one. Collective. */
+int32_t lammps_find_fix(graft_lammps* at, int* is_there);
 
 /* OK on all ranks, or a failure on all. Collective. */
 int32_t lammps_agree(graft_lammps* at, int32_t status);
@@ -88,9 +90,5 @@ int32_t lammps_find_bonds(graft_lammps* at, int64_t step, double factor[3]);
 
 /* The compute that lists an attachment's bonds. */
 #define BONDS_COMPUTE "graft_bonds_%s"
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

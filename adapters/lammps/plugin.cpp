@@ -7,11 +7,16 @@
 // with the arguments of graft_lammps_attach. Nothing of LAMMPS is included here, too: this takes what a plugin is (Plugin
 // below; "Writing plugins" of LAMMPS's manual) and that a command's virtual functions are its destructor and command(), in
 // this order. So it is in all versions that have plugins.
-#include "internal.h"
+#include "functions.h"
+#include "graft_lammps.h"
 
 #include <cstdio>
+#include <iterator>
+#include <map>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -36,17 +41,39 @@ class Command {
     throw std::runtime_error(text);
 }
 
+/// What decks attached and have not detached, by LAMMPS and fix. What programs attached is theirs.
+std::map<std::pair<void*, std::string>, graft_lammps*> attached;
+
+/// Frees those of this LAMMPS whose fix is gone (`clear`, `unfix`).
+void forget_gone(void* lammps, const lammps_functions& host) {
+    for (auto it = attached.begin(); it != attached.end();) {
+        const bool gone = it->first.first == lammps && host.has_id(lammps, "fix", it->first.second.c_str()) == 0;
+        if (gone)
+            graft_lammps_detach(&it->second);
+        it = gone ? attached.erase(it) : std::next(it);
+    }
+}
+
 void attach(void* lammps, const char* fix, const char* deck) {
-    graft_lammps* attached = nullptr; // lives until the deck detaches it
-    if (graft_lammps_attach(lammps, fix, deck, &attached) != GRAFT_OK)
+    const lammps_functions* host = nullptr;
+    graft_lammps* handle = nullptr;
+    if (lammps_find(&host) != GRAFT_OK)
         fail(lammps, graft_lammps_error());
+    forget_gone(lammps, *host);
+    const std::pair<void*, std::string> name(lammps, fix);
+    if (graft_lammps_attach(lammps, fix, deck, &handle) != GRAFT_OK)
+        fail(lammps, graft_lammps_error());
+    graft_lammps_detach(&attached[name]); // one before it through this fix, which calls the new one now
+    attached[name] = handle;
 }
 
 void detach(void* lammps, const char* fix) {
-    graft_lammps* attached = lammps_attached(lammps, fix);
-    if (attached == nullptr)
-        fail(lammps, std::string("graft detach: nothing of Graft is attached through fix ") + fix);
-    if (graft_lammps_detach(&attached) != GRAFT_OK)
+    const auto found = attached.find({lammps, fix});
+    if (found == attached.end())
+        fail(lammps, std::string("graft detach: no `graft attach ") + fix + " ...` came before");
+    graft_lammps* handle = found->second;
+    attached.erase(found);
+    if (graft_lammps_detach(&handle) != GRAFT_OK)
         fail(lammps, graft_lammps_error());
 }
 
@@ -55,11 +82,12 @@ class GraftCommand final : public Command {
     explicit GraftCommand(void* lammps) : lammps_(lammps) {}
 
     void command(int count, char** words) override {
-        const std::string what = count > 0 ? words[0] : "";
+        const std::vector<std::string> given(words, words + count); // LAMMPS's next command, which may be ours, takes their place
+        const std::string what = count > 0 ? given[0] : "";
         if (what == "attach" && (count == 2 || count == 3))
-            attach(lammps_, words[1], count == 3 ? words[2] : nullptr);
+            attach(lammps_, given[1].c_str(), count == 3 ? given[2].c_str() : nullptr);
         else if (what == "detach" && count == 2)
-            detach(lammps_, words[1]);
+            detach(lammps_, given[1].c_str());
         else
             fail(lammps_, "graft " + what + ": expected `graft attach FIX [DECK]` or `graft detach FIX`");
     }

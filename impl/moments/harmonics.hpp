@@ -123,7 +123,6 @@ struct Harmonics {
   private:
     /// That stand in registers at once, of 32 or of 16, beside three factors and a value.
     static constexpr int most_sums = sizeof(Real) >= 64 ? 16 : 11;
-    static_assert(max_degree / 2 + 1 <= 9);
 
     /// body<n>() for n = 0 ... degree: code for each order, without loops whose ends depend on it.
     template <class Body>

@@ -69,14 +69,16 @@ __device__ __forceinline__ double warp_least(double value) {
     return value;
 }
 
-/// Equal for equal coordinates, else (but once in 2^32) not. A pair at one place to a float and its rest is one particle, or
-/// two at one place, which do nothing to each other, or two that only double tells apart.
+/// Equal for equal coordinates, hardly ever else. A pair at one place to a float and its rest is one particle, or two at one
+/// place, which do nothing to each other, or two that only double tells apart.
 __device__ __forceinline__ uint32_t fingerprint(double x, double y, double z) {
     uint32_t print = 0;
-    for (const double value : {x, y, z}) {
-        print = print * 0x85ebca6bU + static_cast<uint32_t>(__double2loint(value));
-        print = print * 0xc2b2ae35U + static_cast<uint32_t>(__double2hiint(value));
-    }
+    const auto mix = [&](int word) {
+        print = (print ^ static_cast<uint32_t>(word)) * 0x85ebca6bU;
+        print ^= print >> 15; // else two signs that change leave it as it is
+    };
+    for (const double value : {x + 0.0, y + 0.0, z + 0.0}) // no -0
+        mix(__double2loint(value)), mix(__double2hiint(value));
     return print;
 }
 

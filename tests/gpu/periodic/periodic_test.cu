@@ -274,6 +274,21 @@ TEST_F(Periodic, EachClosePairIsTold) {
     EXPECT_EQ(repeats_with(0x1p-40, 0, 0), 1);
     EXPECT_EQ(repeats_with(0, 0x1p-53, 0), 1); // the last bit
     EXPECT_EQ(repeats_with(0, 0, 0x1p-112), 1);
+    PeriodicBox about = cube; // where double knows places best
+    for (double& lower : about.lower)
+        lower = -0.5;
+    const Settings s_about = periodic_settings(about, Method::direct, Precision::mixed);
+    const Cloud calm_about = strewn_charges(about, test_size(700, 150));
+    const auto repeats_about_zero = [&](double x, double y, double other_x, double other_y) {
+        Cloud cloud = calm_about;
+        add(cloud, x, y, 0.3, 1), add(cloud, other_x, other_y, 0.3, -1);
+        const int64_t before = engine().report.repeats;
+        (void)run(s_about, cloud);
+        return engine().report.repeats - before;
+    };
+    EXPECT_EQ(repeats_about_zero(1e-18, 1e-18, -1e-18, -1e-18), 1);
+    EXPECT_EQ(repeats_about_zero(1e-18, -3e-19, -1e-18, 3e-19), 1);
+    EXPECT_EQ(repeats_about_zero(0.0, 0.25, -0.0, 0.25), 0);
 }
 
 TEST_F(Periodic, SteadyStateTakesNothing) {

@@ -49,22 +49,34 @@ class Plugin(unittest.TestCase):
         self.assertEqual(last_row(done.stdout)[1], 0)
         self.same(run(LOAD + ATOMS + ATTACH + "graft detach coulomb\n" + ATTACH + "run 20\n"))
 
+    def test_again_through_the_same_fix(self):
+        self.same(run(LOAD + ATOMS + ATTACH + "run 0\n" + ATTACH + "run 20\n", 2))
+
+    def test_a_name_that_the_deck_takes_after_clear(self):
+        ours, theirs = ATTACH.replace("coulomb ", "move "), ATTACH.replace("coulomb ", "other ")
+        first = ATOMS.replace("cluster.in", "cluster.in\nunfix move")
+        for ranks in (1, 2):
+            done = run(LOAD + first + ours + "run 0\nclear\n" + ATOMS + theirs + "run 20\n", ranks)
+            self.same(done)
+            done = run(LOAD + first + ours + "run 0\nclear\n" + ATOMS + "graft detach move\n" + theirs + "run 20\n", ranks)
+            self.same(done) # the deck's own fix of that name is still there
+
     def test_refusals(self):
-        for command, words in (("graft attach coulomb /nowhere.yaml", ["/nowhere.yaml"]),
-                               ("graft attach coulomb '{order: many}'", ["order", "many"]),
-                               (ATTACH + ATTACH, ["fix coulomb", "already"]),
-                               (ATTACH + ATTACH.replace("coulomb ", "other "), ["fix coulomb", "fix other", "twice"]),
-                               ("graft detach coulomb", ["nothing of Graft", "fix coulomb"]),
-                               ("graft attach", ["graft attach FIX [DECK]"]),
-                               ("graft", ["graft attach FIX [DECK]"]),
-                               ("graft remove coulomb", ["graft detach FIX"])):
-            with self.subTest(command=command):
-                self.refused(run(LOAD + ATOMS + command + "\nprint 'went on'\nrun 1\n"), *words)
+        for command, words in (("graft attach coulomb /nowhere.yaml", ["/nowhere.yaml: "]),
+                               ("graft attach coulomb '{order: many}'", ["key 'order': 'many' is not a number"]),
+                               (ATTACH + ATTACH.replace("coulomb ", "other "), ["through fix coulomb", "fix other", "twice"]),
+                               ("graft detach coulomb", ["no `graft attach coulomb"]),
+                               ("graft attach", ["expected `graft attach FIX [DECK]`"]),
+                               ("graft", ["expected `graft attach FIX [DECK]`"]),
+                               ("graft remove coulomb", ["or `graft detach FIX`"])):
+            for ranks in (1, 2):
+                with self.subTest(command=command, ranks=ranks):
+                    self.refused(run(LOAD + ATOMS + command + "\nprint 'went on'\nrun 1\n", ranks), *words)
         self.refused(run(LOAD + ATTACH + "print 'went on'\n"), "no simulation box")
 
     def test_bad_value_within_a_run(self):
         poison = "variable bad atom 1e308*1e308\nrun 5\nset group all charge v_bad\nrun 20\nprint 'went on'\n"
-        self.refused(run(LOAD + ATOMS + ATTACH + poison), "Graft, fix coulomb, step 5", "charge: item 0")
+        self.refused(run(LOAD + ATOMS + ATTACH + poison, 2), "Graft, fix coulomb, step 5", "charge: item 0")
 
 
 if __name__ == "__main__":
