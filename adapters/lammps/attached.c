@@ -37,8 +37,10 @@ void lammps_put_on(graft_lammps* at) {
     graft_lammps* before;
     pthread_mutex_lock(&lock);
     before = find(at->lammps, at->fix);
-    if (before != NULL)
+    if (before != NULL) {
+        at->fix_is_ours = at->fix_is_ours || before->fix_is_ours;
         take_off(before);
+    }
     at->next = first;
     first = at;
     pthread_mutex_unlock(&lock);

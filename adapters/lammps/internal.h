@@ -57,8 +57,8 @@ struct graft_lammps {
     lammps_spent spent;
 };
 
-/* The list of what is attached: its fix calls `at` from now on, and one before it through the same fix has nothing to remove
- * from LAMMPS any more; off again, and whether it was on; whether the forces of `at` come through this other fix already. */
+/* The list of what is attached. On: its fix calls `at` from now on, and one before it through the same fix leaves it what is
+ * to be removed from LAMMPS. Off again, and whether it was on. Whether the forces of `at` come through this other fix. */
 void lammps_put_on(graft_lammps* at);
 int lammps_take_off(const graft_lammps* at);
 int lammps_counts_twice(const graft_lammps* at, const char* fix);

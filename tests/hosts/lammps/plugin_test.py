@@ -51,6 +51,9 @@ class Plugin(unittest.TestCase):
 
     def test_again_through_the_same_fix(self):
         self.same(run(LOAD + ATOMS + ATTACH + "run 0\n" + ATTACH + "run 20\n", 2))
+        done = run(LOAD + ATOMS + ATTACH + ATTACH + "graft detach coulomb\nrun 1\ninfo fixes\n")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertNotIn("style = external", done.stdout)
 
     def test_a_name_that_the_deck_takes_after_clear(self):
         ours, theirs = ATTACH.replace("coulomb ", "move "), ATTACH.replace("coulomb ", "other ")
