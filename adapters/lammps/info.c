@@ -27,14 +27,34 @@ static int is_late(const char* style) {
 
 typedef struct info {
     int ours;          /* our fix has been met: what comes after it is as it should be */
-    int external;      /* and has this style */
+    int external;      /* note_fix: it has this style */
     double special[4]; /* the three factors, and 1 if they were found */
 } info;
 
-/* A line of `info fixes`: "Fix[  0]:  id,  style = nve,  group = all". */
-static int32_t check_fix(const graft_lammps* at, const char* line, info* told) {
+/* What to do with a line. */
+typedef int32_t (*line_check)(const graft_lammps* at, const char* line, info* told);
+
+typedef struct fix_line {
     char id[128], style[128], group[128];
-    if (sscanf(line, " Fix[%*d]: %127[^,], style = %127[^,], group = %127s", id, style, group) != 3)
+} fix_line;
+
+/* A line of `info fixes`: "Fix[  0]:  id,  style = nve,  group = all". */
+static int is_fix(const char* line, fix_line* fix) {
+    return sscanf(line, " Fix[%*d]: %127[^,], style = %127[^,], group = %127s", fix->id, fix->style, fix->group) == 3;
+}
+
+/* Of our fix alone; where it has another style nothing is wrong. */
+static int32_t note_fix(const graft_lammps* at, const char* line, info* told) {
+    fix_line fix;
+    if (is_fix(line, &fix) && strcmp(fix.id, at->fix) == 0)
+        told->external = strcmp(fix.style, "external") == 0;
+    return GRAFT_OK;
+}
+
+static int32_t check_fix(const graft_lammps* at, const char* line, info* told) {
+    fix_line fix;
+    const char *const id = fix.id, *const style = fix.style, *const group = fix.group;
+    if (!is_fix(line, &fix))
         return GRAFT_OK;
     if (strcmp(style, "external") == 0 && lammps_counts_twice(at, id))
         return lammps_fail(GRAFT_ERROR_ARGUMENT,
@@ -44,8 +64,7 @@ static int32_t check_fix(const graft_lammps* at, const char* line, info* told) {
     if (told->ours)
         return GRAFT_OK;
     told->ours = strcmp(id, at->fix) == 0;
-    told->external = told->ours && strcmp(style, "external") == 0;
-    if (told->ours && !told->external)
+    if (told->ours && strcmp(style, "external") != 0)
         return lammps_fail(GRAFT_ERROR_ARGUMENT,
                            "fix %s is there already, with style %s; give Graft another name", id, style);
     if (told->ours && strcmp(group, "all") != 0)
@@ -86,30 +105,20 @@ static int32_t check_system(const graft_lammps* at, const char* line, info* told
     return GRAFT_OK;
 }
 
-static int32_t read_info(const graft_lammps* at, const char* path, info* told) {
+static int32_t check_all(const graft_lammps* at, const char* line, info* told) {
+    const int32_t status = check_fix(at, line, told);
+    return status == GRAFT_OK ? check_system(at, line, told) : status;
+}
+
+static int32_t read_lines(const graft_lammps* at, const char* path, line_check check, info* told) {
     FILE* file = fopen(path, "r");
     char line[512];
     int32_t status = GRAFT_OK;
-    while (file != NULL && status == GRAFT_OK && fgets(line, (int)sizeof line, file) != NULL) {
-        status = check_fix(at, line, told);
-        if (status == GRAFT_OK)
-            status = check_system(at, line, told);
-    }
+    while (file != NULL && status == GRAFT_OK && fgets(line, (int)sizeof line, file) != NULL)
+        status = check(at, line, told);
     if (file != NULL)
         fclose(file);
     return status;
-}
-
-/* Looks for our fix alone; of others, or of another style, nothing is wrong. */
-static int32_t read_fix(const graft_lammps* at, const char* path, info* told) {
-    FILE* file = fopen(path, "r");
-    char line[512], id[128], style[128];
-    while (file != NULL && fgets(line, (int)sizeof line, file) != NULL)
-        if (sscanf(line, " Fix[%*d]: %127[^,], style = %127[^,]", id, style) == 2 && strcmp(id, at->fix) == 0)
-            told->external = strcmp(style, "external") == 0;
-    if (file != NULL)
-        fclose(file);
-    return GRAFT_OK;
 }
 
 /* A file of its own for rank 0; the others give a name that nobody opens. */
@@ -131,15 +140,14 @@ static int32_t make_file(const graft_lammps* at, char* path, size_t capacity, in
 }
 
 /* What LAMMPS tells of these categories, on rank 0; the same status on all ranks. */
-static int32_t ask(graft_lammps* at, const char* categories, int32_t (*read)(const graft_lammps*, const char*, info*),
-                   info* told) {
+static int32_t ask(graft_lammps* at, const char* categories, line_check check, info* told) {
     char path[512];
     int mine;
     int32_t status = lammps_agree(at, make_file(at, path, sizeof path, &mine));
     if (status == GRAFT_OK)
         status = lammps_run(at->host, at->lammps, "info %s out overwrite %s", categories, path);
     if (status == GRAFT_OK && mine)
-        status = read(at, path, told);
+        status = read_lines(at, path, check, told);
     if (mine)
         unlink(path);
     status = lammps_agree(at, status);
@@ -152,7 +160,7 @@ static int32_t ask(graft_lammps* at, const char* categories, int32_t (*read)(con
 
 int32_t lammps_look_around(graft_lammps* at) {
     info told = {0};
-    const int32_t status = ask(at, "system fixes", read_info, &told);
+    const int32_t status = ask(at, "system fixes", check_all, &told);
     memcpy(at->special, told.special, sizeof at->special);
     at->special_known = told.special[3] != 0;
     return status;
@@ -160,7 +168,7 @@ int32_t lammps_look_around(graft_lammps* at) {
 
 int32_t lammps_find_fix(graft_lammps* at, int* is_there) {
     info told = {0};
-    const int32_t status = ask(at, "fixes", read_fix, &told);
+    const int32_t status = ask(at, "fixes", note_fix, &told);
     *is_there = told.external;
     return status;
 }
