@@ -192,6 +192,10 @@ void check_options(const Options& options) {
              "softening.length is %g but softening.kind is none, which would ignore it; expected kind "
              "plummer or spline, or length 0",
              s.softening_length);
+    if (s.ewald_part == settings::EwaldPart::all && (s.ewald_alpha != 0 || s.ewald_cutoff != 0))
+        fail(Status::argument,
+             "ewald.%s is %g, but ewald.part is all, whose pairs are Graft's own; expected ewald.part long_range, or no such key",
+             s.ewald_alpha != 0 ? "alpha" : "cutoff", s.ewald_alpha != 0 ? s.ewald_alpha : s.ewald_cutoff);
 }
 
 } // namespace graft::capi

@@ -57,6 +57,28 @@ void check_order(const settings::Settings& settings) {
         fail(Status::unsupported, "order %d %s; expected 0 to %d there", settings.order, what, moments::cartesian_order);
 }
 
+void check_part(const settings::Settings& settings) {
+    if (settings.ewald_part != settings::EwaldPart::long_range)
+        return;
+    if (!settings.periodic)
+        fail(Status::argument, "ewald.part long_range in a box without images; expected a periodic box: box.periodic or "
+                               "context_set_box, or ewald.part all");
+    if (settings.ewald_alpha == 0 && settings.ewald_cutoff == 0)
+        fail(Status::argument,
+             "ewald.part long_range, but nothing says where the host's pairs end; expected ewald.cutoff, or the "
+             "ewald.alpha of these pairs");
+    const bool replicas = settings.lattice_sum == settings::LatticeSum::replicas;
+    const char* const what = replicas                                          ? "ewald.method replicas"
+                             : settings.method == settings::Method::reference  ? "method reference"
+                             : settings.softening != settings::Softening::none ? "softening"
+                                                                               : nullptr;
+    if (what != nullptr)
+        fail(Status::unsupported,
+             "ewald.part long_range is not had with %s; expected ewald.method split or auto, method tree or "
+             "direct, and softening.kind none",
+             what);
+}
+
 void refuse_needless_softening() {
     fail(Status::argument,
          "particles.softening is given but softening.kind is none; expected plummer or spline. "

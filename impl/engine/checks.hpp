@@ -18,6 +18,8 @@ void check_charge_all(double charge);
 double scale_of_charges(double magnitude);
 /// Orders that this computation has no expansions of.
 void check_order(const settings::Settings& settings);
+/// Error(argument, unsupported): what a long-range part alone (ewald.part) is not had of.
+void check_part(const settings::Settings& settings);
 [[noreturn]] void refuse_needless_softening();
 [[noreturn]] void refuse_two_target_sets();
 /// Error(unsupported) for what a periodic box that has particles does not have: the virial of some of them, and Plummer

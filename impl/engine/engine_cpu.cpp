@@ -13,6 +13,7 @@
 #include "forces/frame.hpp"
 #include "forces/simd.hpp"
 #include "forces/softening.hpp"
+#include "periodic/lattice_kind.hpp"
 #include "periodic/periodic.hpp"
 
 #include <algorithm>
@@ -109,7 +110,7 @@ void CpuEngine::evaluate(CpuComputation& c) {
     do
         sum_field(c, round);
     while (refine(c, round++));
-    if (c.settings.method == settings::Method::tree && c.all.particles > 0)
+    if (c.settings.method == settings::Method::tree && c.all.particles > 0 && !periodic::is_long_range(c.settings))
         c.comm.together([&] { remember(c); });
     if (!c.comm.alone())
         measure_ranks(c.comm, c.settings, before, c.report);
@@ -120,9 +121,10 @@ void CpuEngine::sum_field(CpuComputation& c, int round) {
     c.report.forget_counts();
     begin_periodic(c, round);
     c.order = problem_.points || problem_.all_targets ? FieldOrder::given : FieldOrder::listed;
-    if (c.all.particles == 0) {
+    if (c.all.particles == 0 || periodic::is_long_range(c.settings)) {
         for (core::Buffer<double>* values : {&field_.ax, &field_.ay, &field_.az, &field_.potential})
             std::fill(values->begin(), values->end(), 0.0);
+        std::fill(std::begin(field_.image_virial), std::end(field_.image_virial), 0.0);
     } else if (c.settings.method == settings::Method::tree) {
         evaluate_tree(c);
     } else if (problem_.periodic != nullptr && c.settings.method == settings::Method::reference) {

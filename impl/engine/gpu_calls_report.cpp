@@ -82,11 +82,12 @@ void GpuEngine::fill_report(const Environment& environment, const DeviceReport& 
     r.far_cells = done.far_cells;
     r.local = done.local;
     r.has_tree = makes_tree(settings);
+    r.ewald_alpha = done.periodic.alpha;
     r.nodes = done.tree.nodes;
     r.leaves = done.tree.leaves;
     r.groups = done.tree.groups;
     r.levels = done.tree.levels;
-    r.bytes_lists = done.bytes_lists;
+    r.bytes.lists = done.bytes_lists;
     r.ranks = comm.alone() ? Report::Ranks{} : over_ranks_.report;
     if (!comm.alone()) { // times on the device know of one tree only
         r.time_s.forces = over_ranks_.forces_s;

@@ -5,6 +5,7 @@
 #include "engine/tree_state.hpp"
 #include "essential/forest.hpp"
 #include "forces/m2l/m2l_choice.hpp"
+#include "periodic/lattice_kind.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -37,7 +38,7 @@ void CpuEngine::work_of_particles(const comm::Communicator& comm, const settings
     std::fill(work, work + problem_.n, 0.0);
     if (all_particles_ == 0)
         return;
-    const bool tree = settings.method == settings::Method::tree;
+    const bool tree = settings.method == settings::Method::tree && !periodic::is_long_range(settings);
     if (tree && !comm.alone() && settings.tree_scope == settings::TreeScope::global) {
         std::copy(work_.begin(), work_.end(), work); // it came back with the forces
         return;

@@ -44,7 +44,7 @@ std::vector<Figure> figures(const Report& report) {
             {"tree", "leaves", static_cast<double>(report.leaves)},
             {"tree", "groups", static_cast<double>(report.groups)},
             {"tree", "levels", static_cast<double>(report.levels)},
-            {"bytes", "lists", static_cast<double>(report.bytes_lists)},
+            {"bytes", "lists", static_cast<double>(report.bytes.lists)},
         };
         list.insert(list.end(), tree.begin(), tree.end());
     }
@@ -90,8 +90,10 @@ std::vector<Figure> figures(const Report& report) {
         };
         list.insert(list.end(), ranks.begin(), ranks.end());
     }
-    list.push_back({"bytes", "total", static_cast<double>(report.bytes_total)});
-    list.push_back({"bytes", "peak", static_cast<double>(report.bytes_peak)});
+    if (report.ewald_alpha > 0)
+        list.push_back({"ewald", "alpha", report.ewald_alpha});
+    list.push_back({"bytes", "total", static_cast<double>(report.bytes.total)});
+    list.push_back({"bytes", "peak", static_cast<double>(report.bytes.peak)});
     list.push_back({"", "allocations", static_cast<double>(report.allocations)});
     return list;
 }
@@ -123,6 +125,7 @@ const char* name_of(settings::Precision precision) {
 
 void Report::forget_counts() {
     has_tree = false;
+    ewald_alpha = 0;
     pairs = cells = far_cells = 0;
     local.clear();
     ranks = {};
@@ -133,8 +136,8 @@ void Report::finish(const settings::Settings& settings, const core::Memory& memo
     method = name_of(settings.method);
     order = settings.order;
     precision = settings.method == settings::Method::reference ? "reference" : name_of(settings.precision);
-    bytes_total = memory.bytes_held();
-    bytes_peak = memory.bytes_peak();
+    bytes.total = memory.bytes_held();
+    bytes.peak = memory.bytes_peak();
     allocations = memory.allocations();
 }
 
@@ -182,7 +185,7 @@ std::string Report::json() const {
     if (std::string words; find_words("kernel", &words))
         text += ",\"kernel\":\"" + words + "\"";
     const std::vector<Figure> list = figures(*this);
-    for (const char* group : {"", "time_s", "interactions", "tree", "ranks", "bytes", "device"}) {
+    for (const char* group : {"", "time_s", "interactions", "tree", "ewald", "ranks", "bytes", "device"}) {
         std::string members;
         for (const Figure& figure : list)
             if (std::string(figure.group) == group)

@@ -40,8 +40,11 @@ struct Report {
     std::string local;    // "on", or "off: why"; "" where the method has none
     bool has_tree = false;
     int order = 0; // of the expansions
+    double ewald_alpha = 0; // 1 / length, of a split lattice sum; 0: there was none
     int64_t nodes = 0, leaves = 0, groups = 0, levels = 0;
-    int64_t bytes_lists = 0, bytes_total = 0, bytes_peak = 0;
+    struct Bytes {
+        int64_t lists = 0, total = 0, peak = 0;
+    } bytes;
     /// What the last computation was to the ranks together; size 0: there was one rank.
     struct Ranks {
         int size = 0, rank = 0;

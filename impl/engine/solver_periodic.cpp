@@ -73,6 +73,7 @@ void CpuEngine::begin_periodic(const CpuComputation& c, int round) {
     });
     periodic_->prepare(c.executor, c.comm, c.settings, problem_, c.all.particles, c.environment.log,
                        round);
+    c.report.ewald_alpha = periodic_->screened() ? periodic_->alpha() : 0;
     problem_.periodic = spread_.periodic = periodic_.get();
     problem_.with_virial = spread_.with_virial = c.all.with_virial;
 }

@@ -92,6 +92,8 @@ void LatticeStep::plan(Computation& c) {
                             static_cast<double>(s.open_axis),
                             s.ewald_accuracy,
                             s.ewald_alpha,
+                            s.ewald_cutoff,
+                            static_cast<double>(s.ewald_part),
                             static_cast<double>(s.precision),
                             static_cast<double>(s.method),
                             static_cast<double>(s.long_range),
@@ -117,6 +119,7 @@ void LatticeStep::plan(Computation& c) {
     if (plan.measured)
         periodic::PeriodicSum::check_size(s, plan.box, split, longest);
     plan.alpha = split.alpha, plan.cutoff = split.cutoff, plan.largest_wave = split.largest_wave;
+    plan.pairs_elsewhere = p.pairs_elsewhere;
     plan.accuracy = split.accuracy;
     plan.mesh = split.mesh, plan.in_double = s.precision == settings::Precision::fp64;
     key_.clear(); // until it is there
@@ -169,7 +172,7 @@ periodic::PeriodicTask LatticeStep::task(Computation& c, const ImportStep& from)
 void LatticeStep::report(const Computation& c, DeviceReport::Periodic& report) const {
     const periodic::DeviceLattice& plan = sum.lattice();
     const particles::DeviceImportState& import = c.host_outcome.data()->import;
-    report.alpha = plan.alpha, report.cutoff = plan.cutoff, report.largest_wave = plan.largest_wave;
+    report.alpha = plan.alpha, report.cutoff = plan.reach(), report.largest_wave = plan.largest_wave;
     report.mesh[0] = plan.mesh.order;
     std::copy_n(plan.mesh.count, 3, report.mesh + 1);
     report.volume = plan.box.volume();

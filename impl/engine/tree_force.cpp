@@ -141,7 +141,7 @@ bool TreeForce::State::estimates(const Job& job) const {
 /// All that needs no other rank.
 void TreeForce::State::build_own(const Job& job) {
     Report& report = job.report;
-    report.bytes_lists = 0;
+    report.bytes.lists = 0;
     build_tree(job);
     core::Timer timer;
     moments::compute_moments(job.executor, forest.tree, job.settings.order, forest.moments);

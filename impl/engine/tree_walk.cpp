@@ -326,7 +326,7 @@ void TreeForce::State::evaluate_cells(const Job& job, int64_t begin, int64_t end
     for (const WalkThread& thread : walk.threads)
         walk_s += thread.walk_s;
     Report& report = job.report;
-    report.bytes_lists = std::max(report.bytes_lists, walk.bytes());
+    report.bytes.lists = std::max(report.bytes.lists, walk.bytes());
     const double time_s = timer.lap(), walk_share = walk_s / job.executor.threads;
     report.time_s.lists += walk_share;
     report.time_s.forces += time_s - walk_share;

@@ -170,9 +170,22 @@ double unit_of(const EwaldInput& p) {
     return typical_field(p) * std::sqrt(mean) / std::sqrt(2.0);
 }
 
+/// Of what is not the host's. The cut-off is that of all pairs: a background takes away what they do.
+Found waves_alone(const EwaldInput& p, double error, bool mesh) {
+    EwaldSplit split;
+    split.alpha = p.alpha > 0 ? p.alpha : product_for(p, p.host_cutoff, error) / p.host_cutoff;
+    split.cutoff = largest_product / split.alpha;
+    split.largest_wave = wave_for(p, split.alpha, error);
+    split.accuracy = error / unit_of(p);
+    const double cost = mesh ? mesh_work(p, error, split) : waves_of(p, split.largest_wave);
+    return {split, cost};
+}
+
 /// The cheapest cut-off: of all pairs, or (leaves) of the tree's cells.
 Found cheapest(const EwaldInput& p, double width, double error, bool mesh, const std::vector<Leaves>* leaves) {
     constexpr int steps = 80;
+    if (p.pairs_elsewhere)
+        return waves_alone(p, error, mesh);
     const double shortest = mesh ? std::min(width / 40, 2 / std::cbrt(density(p))) : width / 40, longest = 2.5 * width;
     Found best;
     for (int step = 0; step <= steps; ++step) {
@@ -209,7 +222,7 @@ EwaldSplit split_ewald(const EwaldInput& p) {
     const double unit = unit_of(p);
     const double width = std::min({p.lattice.width(0), p.lattice.width(1), p.lattice.width(2)});
     if (p.particles == 0 || !(unit > 0)) // no charge: any splitting will do
-        return {2 / width, 0.5 * width, 0, {}};
+        return {p.alpha > 0 ? p.alpha : 2 / width, 0.5 * width, 0, {}};
     const double error = std::max(p.accuracy, 1e-15) * unit, rough = std::max(p.accuracy, p.cells.accuracy) * unit;
     const std::vector<Leaves> leaves = p.cells.allowed ? possible_leaves(p) : std::vector<Leaves>();
     Found best = cheapest(p, width, error, false, nullptr);

@@ -58,6 +58,8 @@ struct EwaldInput {
     double square_sum = 0; // of the charges
     double accuracy = 1e-6;
     double alpha = 0;        // 0: free
+    double host_cutoff = 0;  // pairs_elsewhere, alpha 0: where the host's pairs end
+    bool pairs_elsewhere = false; // the host's: the waves alone are to be had, and cost
     double least_cutoff = 0; // of pairs: the largest softening length
     bool all_pairs = false;  // every image is met whole (method direct); else only what the cut-off needs
     double pair_cost = 5;    // of a pair, in units of a particle and a wave vector

@@ -10,6 +10,11 @@ inline bool has_replicas(const settings::Settings& s) {
     return s.periodic && s.replicas && s.method != settings::Method::reference;
 }
 
+/// Whether the pairs of a split sum are the host's.
+inline bool is_long_range(const settings::Settings& s) {
+    return s.periodic && s.ewald_part == settings::EwaldPart::long_range;
+}
+
 /// What of a lattice no GPU sums; NULL: nothing.
 inline const char* why_no_gpu_lattice(const settings::Settings& s) {
     const bool replicas = s.lattice_sum == settings::LatticeSum::replicas && s.method != settings::Method::reference;

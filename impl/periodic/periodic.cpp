@@ -93,6 +93,8 @@ EwaldInput PeriodicSum::problem_of(const settings::Settings& settings, const geo
     p.square_sum = square_sum;
     p.accuracy = accuracy_of(settings);
     p.alpha = settings.ewald_alpha;
+    p.pairs_elsewhere = is_long_range(settings);
+    p.host_cutoff = settings.ewald_cutoff;
     p.least_cutoff = least_cutoff(settings, longest, lattice);
     p.leaf = settings.leaf;
     p.group = settings.group;
@@ -178,7 +180,7 @@ void PeriodicSum::prepare_split(comm::Communicator& comm, const settings::Settin
     p.all_pairs = settings.method == settings::Method::direct;
     p.pair_cost = p.all_pairs ? direct_cost : pair_costs[full];
     CellModel& cells = p.cells;
-    cells.allowed = settings.method == settings::Method::tree && settings.theta > 0 &&
+    cells.allowed = settings.method == settings::Method::tree && settings.theta > 0 && !p.pairs_elsewhere &&
                     all_particles >= least_for_cells && !(plummer && problem.per_particle_softening);
     cells.order = settings.order;
     cells.opening = std::min(settings.theta, settings.mac == settings::MacType::error ? 0.85 : 1.0);
@@ -202,7 +204,7 @@ void PeriodicSum::prepare_split(comm::Communicator& comm, const settings::Settin
         check_mesh(settings, split_, p.mesh.allowed ? nullptr : "with methods direct and reference, which sum exactly");
         typical_field_ = periodic::typical_field(p);
         check_size(settings, lattice_, split_, totals.longest);
-        if (screen_.alpha_cutoff() != split_.alpha * split_.cutoff)
+        if (!p.pairs_elsewhere && screen_.alpha_cutoff() != split_.alpha * split_.cutoff)
             screen_ = forces::Screen(split_.alpha * split_.cutoff);
         waves_ = Waves(lattice_, split_.alpha, split_.mesh.order > 0 ? 0 : split_.largest_wave, softening);
         split_problem_ = p;
@@ -228,7 +230,8 @@ void PeriodicSum::check_size(const settings::Settings& settings, const geometry:
     double images = 1, waves = 1;
     for (int a = 0; a < 3; ++a) {
         const geometry::Vec3 edge = lattice.shift(a == 0, a == 1, a == 2);
-        images *= 2 * std::ceil(split.cutoff / lattice.width(a)) + 1;
+        if (!is_long_range(settings))
+            images *= 2 * std::ceil(split.cutoff / lattice.width(a)) + 1;
         if (split.mesh.order == 0)
             waves *= split.largest_wave / pi * std::sqrt(edge.x * edge.x + edge.y * edge.y + edge.z * edge.z) + 1;
     }
@@ -256,7 +259,8 @@ void PeriodicSum::check_size(const settings::Settings& settings, const geometry:
 
 void PeriodicSum::say(const settings::Settings& settings, const particles::Problem& problem, const Totals& totals,
                       const core::Log& log) {
-    PeriodicWords words{split_.alpha, split_.cutoff, split_.cells, waves_.vector_count(), split_.mesh, false};
+    PeriodicWords words{
+        split_.alpha, is_long_range(settings) ? 0 : split_.cutoff, split_.cells, waves_.vector_count(), split_.mesh, false};
     words.accuracy = split_.accuracy;
     words.edge = shape_.open_axis >= 0   ? lattice_.edge[shape_.open_axis]
                  : shape_.wire_axis >= 0 ? lattice_.edge[WireImages::across(shape_.wire_axis, 0)]

@@ -212,6 +212,7 @@ class PeriodicSum {
     void add_smooth(const backend::Executor& executor, const particles::Problem& problem, const int32_t* origin,
                     bool with_potential, double scale, particles::RawField& field, const Sum& sum);
     double smooth_scale() const;
+    double own_potential() const;
     void find_fractions(const backend::Executor& executor, int64_t count, const double* x, const double* y,
                         const double* z);
 

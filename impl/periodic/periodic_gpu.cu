@@ -123,6 +123,8 @@ struct Combination {
     struct {
         const double *net, *own; // own: of the targets; null where their own terms are in the sums, or not at all
         const ChargeTerms* terms;
+        const double* of_targets; // null: none, as of points
+        double own_potential;     // of a unit charge in the waves, where no pair takes it off
     } charge;
     const double* across;     // places of targets along a slab's open axis; null: no slab
     int open_axis;
@@ -184,6 +186,8 @@ __global__ void __launch_bounds__(combined* summands) combine(const Combination 
         const double own = c.charge.own != nullptr ? 2 * c.charge.own[k] * c.charge.terms->own.energy : 0;
         c.to_potential[k] =
             sums[3][t] * c.of_potential + c.wave_unit * sums[4][t] + *c.charge.net * c.charge.terms->background.potential + own;
+        if (c.charge.own_potential > 0 && c.charge.of_targets != nullptr)
+            c.to_potential[k] -= c.charge.own_potential * c.charge.of_targets[k];
     }
     if (c.across != nullptr)
         add_slab(c, k);
@@ -285,7 +289,8 @@ DevicePeriodic::~DevicePeriodic() {
 void DevicePeriodic::set(backend::Queue& queue, const DeviceLattice& lattice) {
     constexpr double small = 4e-3; // beside what the splitting leaves: docs/lab/gpu/periodic.md
     const double error = std::max(small * lattice.accuracy, forces::least_single_error);
-    if (screen_.alpha_cutoff() != lattice.alpha * lattice.cutoff || screen_.single_error() != error)
+    if (!lattice.pairs_elsewhere &&
+        (screen_.alpha_cutoff() != lattice.alpha * lattice.cutoff || screen_.single_error() != error))
         screen_ = forces::Screen(lattice.alpha * lattice.cutoff, error);
     const bool same = !tiles_.empty() && lattice == lattice_;
     const double largest = lattice.mesh.order > 0 ? 0 : lattice.largest_wave; // the first tile is always there
@@ -378,7 +383,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
         const backend::OnSide on_side(queue, w.side);
         sum_waves(queue, waves, task, in_double);
     }
-    if (n > 0 && task.sources.n > 0)
+    if (n > 0 && task.sources.n > 0 && !lattice_.pairs_elsewhere)
         in_double ? pairs.template operator()<double>() : pairs.template operator()<float>();
     w.side.join(queue.stream());
     if (n == 0)
@@ -390,7 +395,8 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
     sum.wave_unit = 1 / (waves.charge_scale * (lattice_.mesh.order > 0 ? w.mesh.unit() : waves.unit));
     for (int a = 0; a < 3; ++a)
         sum.g[a] = lattice_.box.reciprocal(a == 0, a == 1, a == 2);
-    sum.charge = {w.charge.data(), on_mesh ? nullptr : task.targets.charge, w.terms.data()};
+    sum.charge = {w.charge.data(), on_mesh ? nullptr : task.targets.charge, w.terms.data(), task.targets.charge,
+                  lattice_.pairs_elsewhere ? 2 / std::sqrt(pi) * lattice_.alpha : 0};
     sum.facts = task.facts;
     if (sum.open_axis = lattice_.open_axis; sum.open_axis >= 0) {
         const double* const places[3] = {task.targets.x, task.targets.y, task.targets.z};
@@ -400,7 +406,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
     }
     sum.ax = field.ax.data(), sum.ay = field.ay.data(), sum.az = field.az.data();
     sum.to_potential = field.potential.data();
-    sum.pairs = static_cast<double>(n) * static_cast<double>(task.sources.n);
+    sum.pairs = lattice_.pairs_elsewhere ? 0 : static_cast<double>(n) * static_cast<double>(task.sources.n);
     sum.found_close = w.found_close.data();
     sum.status = queue.status();
     combine<<<backend::blocks_for(n, combined), dim3(combined, summands), 0, queue.stream()>>>(sum);

@@ -22,6 +22,8 @@ namespace graft::periodic {
 struct DeviceLattice {
     geometry::Lattice box;        // of a slab: with its vacuum
     double alpha = 1, cutoff = 1; // of the pairs
+    bool pairs_elsewhere = false; // EwaldInput's: they are not summed here
+    double reach() const { return pairs_elsewhere ? 0 : cutoff; }
     double largest_wave = 0;
     double accuracy = 0; // EwaldSplit's
     MeshChoice mesh;      // in place of the sum over waves, if it has an order; not over ranks, nor with Plummer's softening

@@ -13,8 +13,11 @@ std::string periodic_words(const settings::Settings& settings, const PeriodicWor
                                       static_cast<long long>(mesh.count[0]), static_cast<long long>(mesh.count[1]),
                                       static_cast<long long>(mesh.count[2]), mesh.order)
                        : core::format("%s%lld wave vectors", words.about ? "about " : "", static_cast<long long>(words.vectors));
-    std::string text = core::format("periodic box: alpha %.4g, %s up to %.4g, %s, accuracy %.2g", words.alpha,
-                                    words.cells ? "pairs and cells" : "pairs", words.cutoff, waves.c_str(), words.accuracy);
+    const std::string pairs = words.cutoff > 0
+                                  ? core::format("%s up to %.4g", words.cells ? "pairs and cells" : "pairs", words.cutoff)
+                                  : "pairs are the host's";
+    std::string text = core::format("periodic box: alpha %.4g, %s, %s, accuracy %.2g", words.alpha, pairs.c_str(), waves.c_str(),
+                                    words.accuracy);
     if (settings.open_axis >= 0)
         return text +
                core::format("; a slab in a cell of %.4g along %c", words.edge, 'x' + settings.open_axis);

@@ -2,6 +2,8 @@
 // What a slab and a wire add to the lattice sum. See periodic.hpp.
 #include "periodic/periodic.hpp"
 
+#include "periodic/lattice_kind.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,6 +12,14 @@ namespace graft::periodic {
 namespace {
 
 constexpr double pi = 3.14159265358979323846;
+
+/// Across a vacuum nothing is met within it: softening, and the pairs of a host.
+double reach_of(const settings::Settings& s, double longest) {
+    if (!is_long_range(s))
+        return longest;
+    const double pairs = s.ewald_alpha > 0 ? std::sqrt(std::log(10 / PeriodicSum::accuracy_of(s))) / s.ewald_alpha : 0;
+    return std::max({longest, pairs, s.ewald_cutoff});
+}
 
 /// The next of lengths in ratios of 1.02: a slab that breathes keeps its waves for a while.
 double in_steps(double length) {
@@ -38,7 +48,7 @@ double PeriodicSum::slab_gap(const settings::Settings& settings, double length) 
     for (int a = 0; a < 3; ++a)
         if (a != settings.open_axis)
             longest = std::max(longest, lattice.width(a));
-    return std::max(length, longest / (2 * pi) * std::log(10 / accuracy_of(settings)));
+    return std::max(reach_of(settings, length), longest / (2 * pi) * std::log(10 / accuracy_of(settings)));
 }
 
 geometry::Lattice PeriodicSum::slab_lattice(const settings::Settings& settings, double lower, double upper,
@@ -67,8 +77,8 @@ void PeriodicSum::widen(const settings::Settings& settings, const Totals& totals
 /// The box of a wire becomes a square one that leaves a vacuum around its particles: as wide as the accuracy
 /// wants, and such that the series of its images' field converges.
 void PeriodicSum::widen_wire(const settings::Settings& settings, const Totals& totals) {
-    const double gap = std::max(totals.longest, lattice_.edge[shape_.wire_axis] / (2 * pi) *
-                                                    std::log(10 / accuracy_of(settings)));
+    const double gap = std::max(reach_of(settings, totals.longest),
+                                lattice_.edge[shape_.wire_axis] / (2 * pi) * std::log(10 / accuracy_of(settings)));
     double widest = 0, diagonal = 0;
     for (int a = 0; a < 3; ++a)
         if (const double extent = totals.upper[a] - totals.lower[a]; a != shape_.wire_axis) {

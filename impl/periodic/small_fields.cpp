@@ -11,6 +11,7 @@
 // Where one charge is most of all, the typical field is its own, which it does not feel: its field is looked at, too.
 #include "periodic/periodic.hpp"
 
+#include "periodic/lattice_kind.hpp"
 #include "settings/choices.hpp"
 
 #include <algorithm>
@@ -72,7 +73,7 @@ bool PeriodicSum::serves(const settings::Settings& settings, double accuracy, do
 }
 
 bool PeriodicSum::is_accurate_by(const settings::Settings& s) const {
-    return s.method == settings::Method::tree && s.mac == settings::MacType::error && s.theta > 0;
+    return s.method == settings::Method::tree && s.mac == settings::MacType::error && s.theta > 0 && !is_long_range(s);
 }
 
 bool PeriodicSum::may_be_finer(const settings::Settings& s) const {

@@ -58,11 +58,16 @@ double PeriodicSum::smooth_scale() const {
     return std::exp2(std::round(std::log2(std::cbrt(lattice_.volume()))));
 }
 
+/// Of a unit charge in the smooth part, where no pair at distance zero takes it off.
+double PeriodicSum::own_potential() const {
+    return split_problem_ && split_problem_->pairs_elsewhere ? 2 / std::sqrt(3.14159265358979323846) * split_.alpha : 0;
+}
+
 template <class Sum>
 void PeriodicSum::add_smooth(const backend::Executor& executor, const particles::Problem& problem, const int32_t* origin,
                              bool with_potential, double scale, particles::RawField& field, const Sum& sum_of) {
     const double background = charge_ * waves_.background(split_.cutoff).potential / lattice_.volume();
-    const double unscale = 1 / scale;
+    const double unscale = 1 / scale, own = problem.points ? 0 : own_potential();
     const geometry::Vec3 g[3] = {lattice_.reciprocal(1, 0, 0), lattice_.reciprocal(0, 1, 0),
                                  lattice_.reciprocal(0, 0, 1)};
     derivative_.resize(executor.threads * 7 * field_block);
@@ -90,7 +95,7 @@ void PeriodicSum::add_smooth(const backend::Executor& executor, const particles:
                     unscale * (g[0][c] * sum[field_block + k] + g[1][c] * sum[2 * field_block + k] +
                                g[2][c] * sum[3 * field_block + k]);
             if (with_potential)
-                field.potential[begin + k] += unscale * sum[k] + background;
+                field.potential[begin + k] += unscale * sum[k] + background - (own > 0 ? own * problem.charge[item(k)] : 0);
         }
     });
 }

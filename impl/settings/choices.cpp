@@ -58,10 +58,10 @@ int order_of(const Settings& s, bool on_gpus) {
 
 /// Whether ewald.method auto may take replicas, for a call that suits them.
 bool may_have_replicas(const Settings& s, bool on_gpus) {
-    return s.periodic && s.lattice_sum == LatticeSum::auto_ && s.open_axis < 0 && s.wire_axis < 0 && !on_gpus &&
-           by_accuracy(s) && s.theta > 0 && s.accuracy >= least_replica_accuracy && s.softening != Softening::plummer &&
-           s.ewald_accuracy == 0 && s.ewald_alpha == 0 && s.local != Local::off && s.walk == Walk::group &&
-           s.tree_scope == TreeScope::local && s.exchange == Exchange::push;
+    return s.periodic && s.lattice_sum == LatticeSum::auto_ && s.open_axis < 0 && s.wire_axis < 0 && !on_gpus && by_accuracy(s) &&
+           s.theta > 0 && s.accuracy >= least_replica_accuracy && s.softening != Softening::plummer && s.ewald_accuracy == 0 &&
+           s.ewald_part == EwaldPart::all && s.local != Local::off && s.walk == Walk::group && s.tree_scope == TreeScope::local &&
+           s.exchange == Exchange::push;
 }
 
 /// Orders and sizes that are still left to Graft.

@@ -20,6 +20,8 @@ enum class Local : int32_t { auto_, off, on };
 /// How the images of a periodic box are summed (periodic/periodic.hpp). auto_: by the call, see choices.hpp.
 enum class LatticeSum : int32_t { auto_, split, replicas };
 enum class LongRange : int32_t { auto_, sum, mesh };
+/// Of a split sum: all, or without its pairs, which are then the host's.
+enum class EwaldPart : int32_t { all, long_range };
 /// Over ranks: a tree per rank over its own particles, or one root cube and key grid for all ranks (octree
 /// only).
 enum class TreeScope : int32_t { local, global };
@@ -46,7 +48,6 @@ struct Settings {
     int open_axis = -1;    // of a slab, which has none along it; -1: no slab
     int wire_axis = -1;    // of a wire, which has some along it only; -1: no wire
     double box_tilt[3] = {0, 0, 0};
-    double ewald_alpha = 0; // 1 / length of the splitting; 0 = chosen
     Backend backend = Backend::cpu;
     DeviceOptions device;
     bool tuned = true; // leaf and group are the user's; false: the GPU takes sizes that suit it

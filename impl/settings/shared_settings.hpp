@@ -28,7 +28,6 @@ void visit_shared_settings(const Settings& s, const Visit& visit) {
     visit(s.periodic);
     visit(s.open_axis);
     visit(s.wire_axis);
-    visit(s.ewald_alpha);
 }
 
 } // namespace graft::settings

@@ -80,6 +80,46 @@ Field ewald_field(const Cloud& cloud, const settings::Settings& s, double reach 
     return r;
 }
 
+/// Adds to what `r` has of the particles, or of `points`, the pairs of a host with these: erfc(alpha r) / r of all images within
+/// `cutoff`. Coulomb's signs.
+template <typename Field>
+void add_host_pairs(const Cloud& cloud, const settings::Settings& s, double alpha, double cutoff, Field& r,
+                    const Cloud* points = nullptr) {
+    const Cloud& at = points != nullptr ? *points : cloud;
+    int most[3];
+    const int beside = s.box_tilt[0] != 0 || s.box_tilt[1] != 0 || s.box_tilt[2] != 0 ? 2 : 1;
+    for (int a = 0; a < 3; ++a) {
+        const bool images = s.wire_axis >= 0 ? a == s.wire_axis : a != s.open_axis;
+        most[a] = images ? beside + static_cast<int>(cutoff / (s.box_upper[a] - s.box_lower[a])) : 0;
+    }
+    const auto add_pair = [&](int64_t i, int64_t j, double x, double y, double z) {
+        const double square = x * x + y * y + z * z, distance = std::sqrt(square);
+        if (distance > cutoff || distance == 0)
+            return;
+        const double potential = cloud.q[j] * std::erfc(alpha * distance) / distance;
+        const double force =
+            (potential + cloud.q[j] * 2 * alpha / std::sqrt(3.14159265358979323846) * std::exp(-alpha * alpha * square)) / square;
+        r.ax[i] += force * x, r.ay[i] += force * y, r.az[i] += force * z;
+        r.potential[i] += potential;
+        if (points != nullptr)
+            return;
+        r.energy += 0.5 * cloud.q[i] * potential;
+        const double products[6] = {x * x, y * y, z * z, x * y, x * z, y * z};
+        for (int c = 0; c < 6; ++c)
+            r.virial[c] += 0.5 * cloud.q[i] * force * products[c];
+    };
+    for (int u = -most[0]; u <= most[0]; ++u)
+        for (int v = -most[1]; v <= most[1]; ++v)
+            for (int w = -most[2]; w <= most[2]; ++w) {
+                const double x = u * (s.box_upper[0] - s.box_lower[0]) + v * s.box_tilt[0] + w * s.box_tilt[1];
+                const double y = v * (s.box_upper[1] - s.box_lower[1]) + w * s.box_tilt[2];
+                const double z = w * (s.box_upper[2] - s.box_lower[2]);
+                for (size_t i = 0; i < at.x.size(); ++i)
+                    for (size_t j = 0; j < cloud.x.size(); ++j)
+                        add_pair(i, j, at.x[i] - cloud.x[j] - x, at.y[i] - cloud.y[j] - y, at.z[i] - cloud.z[j] - z);
+            }
+}
+
 /// rms of a - b over rms of b, the accelerations; 1e300 where that is not a number.
 template <typename Field>
 double rms_error(const Field& a, const Field& b) {

@@ -71,7 +71,7 @@ void DeviceForce::report_on(DeviceReport& report) const {
     const DeviceJob& job = c.job;
     report = {};
     report_times(report.time_s);
-    report.pairs = job.is_tree() || job.over_ranks
+    report.pairs = job.is_tree() || job.over_ranks || job.settings.periodic
                        ? c.status.pairs
                        : static_cast<double>(job.n) * static_cast<double>(job.targets);
     if (job.settings.periodic && (job.over_ranks ? job.all_particles > 0 : !job.empty()))

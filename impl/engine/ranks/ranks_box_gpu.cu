@@ -24,14 +24,14 @@ struct Near {
 };
 
 Near near_box(const periodic::DeviceLattice& lattice, const double* corners) {
-    Near near{lattice.box, {}, {}, {}, lattice.cutoff * lattice.cutoff * (1 + 1e-12)};
+    Near near{lattice.box, {}, {}, {}, lattice.reach() * lattice.reach() * (1 + 1e-12)};
     for (int a = 0; a < 3; ++a) {
         near.centre[a] = 0.5 * corners[3 + a] - 0.5 * corners[a];
         near.half[a] = 0.5 * corners[3 + a] + 0.5 * corners[a];
     }
     for (int a = 0; a < 3; ++a) {
         const geometry::Vec3 g = lattice.box.reciprocal(a == 0, a == 1, a == 2);
-        const double extent = lattice.cutoff / lattice.box.width(a) + std::abs(g.x) * near.half[0] +
+        const double extent = lattice.reach() / lattice.box.width(a) + std::abs(g.x) * near.half[0] +
                               std::abs(g.y) * near.half[1] + std::abs(g.z) * near.half[2];
         near.reach[a] = extent * (1 + 1e-9) + 1e-9;
     }

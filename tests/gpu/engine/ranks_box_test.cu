@@ -174,6 +174,19 @@ TEST_F(GpuRanksBox, PointsSubsetsPrecisionAndBits) {
     EXPECT_EQ(compute_over(3, cloud, bisection(cloud, 3), on_gpu(s)).ax, mixed.ax);
 }
 
+TEST_F(GpuRanksBox, TheLongRangePartAlone) {
+    const Cloud cloud = random_charges(tilted, test_size(900, 120), false);
+    for (const bool slab : {false, true}) {
+        Settings s = periodic_settings(tilted, Method::direct);
+        s.ewald_part = EwaldPart::long_range, s.ewald_alpha = 9, s.open_axis = slab ? 2 : -1;
+        if (slab)
+            s.box_tilt[1] = s.box_tilt[2] = 0;
+        const Results one = compute_periodic(cloud, s);
+        for (const int ranks : {2, 3})
+            expect_like(compute_over(ranks, cloud, bisection(cloud, ranks), on_gpu(s)), one, "long range");
+    }
+}
+
 /// A pair that single precision does not resolve, on two ranks and across a face: all ranks change to double.
 TEST_F(GpuRanksBox, ClosePairsInSinglePrecision) {
     Cloud cloud = random_charges(PeriodicBox{}, test_size(1200, 151));
