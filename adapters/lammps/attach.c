@@ -53,9 +53,18 @@ static int32_t check_host(graft_lammps* at) {
     return GRAFT_OK;
 }
 
+/* LAMMPS's pairs take Graft's alpha, and its kspace style stands still. */
+static int32_t take_kspace(graft_lammps* at) {
+    double alpha = 0;
+    const int32_t status = lammps_choose_alpha(at, &alpha);
+    if (status != GRAFT_OK)
+        return status;
+    return lammps_run(at->host, at->lammps, "kspace_modify gewald %.15g compute no", alpha);
+}
+
 static int32_t add_to_host(graft_lammps* at) {
     const lammps_functions* host = at->host;
-    const int bonds = host->extract_setting(at->lammps, "molecule_flag") == 1 &&
+    const int bonds = !at->long_range && host->extract_setting(at->lammps, "molecule_flag") == 1 &&
                       host->extract_setting(at->lammps, "nbondtypes") > 0;
     char compute[FIX_CAPACITY + 16];
     int32_t status = lammps_look_around(at);
@@ -72,13 +81,17 @@ static int32_t add_to_host(graft_lammps* at) {
             status = lammps_run(host, at->lammps, "compute %s all property/local batom1 batom2", compute);
         at->has_bonds = status == GRAFT_OK;
     }
+    if (status == GRAFT_OK && at->long_range)
+        status = take_kspace(at);
     if (status == GRAFT_OK)
         host->set_callback(at->lammps, at->fix, lammps_on_forces, at);
     if (status == GRAFT_OK)
-        status = lammps_run(host, at->lammps,
-                            "print \"Graft %s computes %s through fix %s: constant %.10g, %d ranks\"",
-                            at->graft->version(), at->coulomb ? "Coulomb forces" : "gravity", at->fix,
-                            at->constant, at->comm != NULL ? at->comm->size : 1);
+        status = lammps_run(host, at->lammps, "print \"Graft %s computes %s through fix %s: constant %.10g, %d ranks\"",
+                            at->graft->version(),
+                            at->long_range ? "the long-range part of Coulomb forces"
+                            : at->coulomb  ? "Coulomb forces"
+                                           : "gravity",
+                            at->fix, at->constant, at->comm != NULL ? at->comm->size : 1);
     return status;
 }
 
@@ -129,17 +142,19 @@ static void release(graft_lammps* at) {
 static int32_t remove_from_host(graft_lammps* at) {
     const lammps_functions* host = at->host;
     int32_t status = GRAFT_OK;
-    int is_there = 0;
+    int is_there = 0, has_kspace = 0;
     char compute[FIX_CAPACITY + 16];
     snprintf(compute, sizeof compute, BONDS_COMPUTE, at->fix);
     if (at->has_bonds && host->has_id(at->lammps, "compute", compute))
         status = lammps_run(host, at->lammps, "uncompute %s", compute);
     if (status == GRAFT_OK)
-        status = lammps_find_fix(at, &is_there); /* after `clear` one of that name may be the deck's */
+        status = lammps_find_fix(at, &is_there, &has_kspace); /* after `clear` one of that name may be the deck's */
     if (status == GRAFT_OK && is_there) {
         host->set_callback(at->lammps, at->fix, NULL, NULL);
         if (at->fix_is_ours)
             status = lammps_run(host, at->lammps, "unfix %s", at->fix);
+        if (status == GRAFT_OK && at->long_range && has_kspace)
+            status = lammps_run(host, at->lammps, "kspace_modify gewald 0 compute yes");
     }
     return status;
 }

@@ -67,10 +67,28 @@ static int32_t choose_constant(graft_lammps* at, double given) {
 
 /* ---- deck ---- */
 
+/* Where LAMMPS's pairs end, unless the deck says it. */
+static int32_t find_cutoff(graft_lammps* at, graft_options* options) {
+    double alpha = 0, cutoff = 0;
+    const double* told;
+    int32_t status = at->graft->options_get_double(options, "ewald.alpha", &alpha);
+    if (status == GRAFT_OK)
+        status = at->graft->options_get_double(options, "ewald.cutoff", &cutoff);
+    if (status != GRAFT_OK || alpha > 0 || cutoff > 0)
+        return status;
+    told = at->host->extract_pair != NULL ? at->host->extract_pair(at->lammps, "cut_coul") : NULL;
+    if (told != NULL)
+        return at->graft->options_set_double(options, "ewald.cutoff", *told);
+    lammps_fail(GRAFT_ERROR_ARGUMENT,
+                "ewald.part is long_range, and this LAMMPS does not tell the Coulomb cut-off of its pair style; "
+                "give it as ewald.cutoff in Graft's deck, after a pair_style with coul/long in LAMMPS's");
+    return GRAFT_ERROR_ARGUMENT;
+}
+
 /* What the adapter must know of the deck, in the order asked for. */
 static int32_t read_values(graft_lammps* at, const graft_options* options, double* constant,
                            int64_t* dimension) {
-    char interaction[16] = "", softening[16] = "";
+    char interaction[16] = "", softening[16] = "", part[16] = "";
     int32_t status = at->graft->options_get_double(options, "constant", constant);
     if (status == GRAFT_OK)
         status = at->graft->options_get_int64(options, "dimension", dimension);
@@ -78,6 +96,9 @@ static int32_t read_values(graft_lammps* at, const graft_options* options, doubl
         status = at->graft->options_get(options, "interaction", interaction, sizeof interaction, NULL);
     if (status == GRAFT_OK)
         status = at->graft->options_get(options, "softening.kind", softening, sizeof softening, NULL);
+    if (status == GRAFT_OK)
+        status = at->graft->options_get(options, "ewald.part", part, sizeof part, NULL);
+    at->long_range = strcmp(part, "long_range") == 0;
     at->coulomb = strcmp(interaction, "coulomb") == 0;
     at->softened = strcmp(softening, "none") != 0;
     return status;
@@ -99,5 +120,11 @@ int32_t lammps_read_deck(graft_lammps* at, const char* deck, graft_options* opti
         return lammps_fail(GRAFT_ERROR_UNSUPPORTED,
                            "two dimensions: Graft's forces in LAMMPS are those of three; use "
                            "`dimension 3` in both decks");
+    if (at->long_range && !at->coulomb)
+        return lammps_fail(GRAFT_ERROR_ARGUMENT,
+                           "ewald.part is long_range and interaction is gravity; LAMMPS's pairs are charges: "
+                           "expected `interaction: coulomb`");
+    if (at->long_range && (status = find_cutoff(at, options)) != GRAFT_OK)
+        return status;
     return choose_constant(at, constant);
 }

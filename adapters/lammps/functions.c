@@ -46,6 +46,7 @@ static const entry entries[] = {
     {"lammps_extract_atom", offsetof(lammps_functions, extract_atom), 0},
     {"lammps_extract_compute", offsetof(lammps_functions, extract_compute), 0},
     {"lammps_extract_box", offsetof(lammps_functions, extract_box), 0},
+    {"lammps_extract_pair", offsetof(lammps_functions, extract_pair), 1},
     {"lammps_get_mpi_comm", offsetof(lammps_functions, get_mpi_comm), 0},
     {"lammps_command", offsetof(lammps_functions, command), 0},
     {"lammps_has_id", offsetof(lammps_functions, has_id), 0},

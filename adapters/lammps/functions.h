@@ -22,6 +22,7 @@ typedef struct lammps_functions {
     void* (*extract_compute)(void* lammps, const char* id, int style, int type);
     void (*extract_box)(void* lammps, double* lower, double* upper, double* xy, double* yz, double* xz,
                         int* periodic, int* changes);
+    void* (*extract_pair)(void* lammps, const char* name); /* NULL before 2025 */
     int (*get_mpi_comm)(void* lammps);
     char* (*command)(void* lammps, const char* text);
     int (*has_id)(void* lammps, const char* category, const char* id);

@@ -28,6 +28,7 @@ static int is_late(const char* style) {
 typedef struct info {
     int ours;          /* our fix has been met: what comes after it is as it should be */
     int external;      /* note_fix: it has this style */
+    int kspace;        /* there is a kspace style */
     double special[4]; /* the three factors, and 1 if they were found */
 } info;
 
@@ -43,9 +44,16 @@ static int is_fix(const char* line, fix_line* fix) {
     return sscanf(line, " Fix[%*d]: %127[^,], style = %127[^,], group = %127s", fix->id, fix->style, fix->group) == 3;
 }
 
-/* Of our fix alone; where it has another style nothing is wrong. */
+/* The line "Kspace style = NAME" with a style that is one. */
+static int is_kspace(const char* line, char style[128]) {
+    return sscanf(line, " Kspace style = %127s", style) == 1 && strcmp(style, "none") != 0;
+}
+
+/* Of our fix, and of the kspace style; where the fix has another style nothing is wrong. */
 static int32_t note_fix(const graft_lammps* at, const char* line, info* told) {
     fix_line fix;
+    char style[128];
+    told->kspace = told->kspace || is_kspace(line, style);
     if (is_fix(line, &fix) && strcmp(fix.id, at->fix) == 0)
         told->external = strcmp(fix.style, "external") == 0;
     return GRAFT_OK;
@@ -80,6 +88,23 @@ static int32_t check_fix(const graft_lammps* at, const char* line, info* told) {
     return GRAFT_OK;
 }
 
+/* Pairs of these styles leave more than erf(alpha r) / r to the kspace style, or another law. */
+static const char* const other_kspace[] = {"disp", "dipole", "spin", "tip4p", "msm", "electrode", "scafacos"};
+
+/* Of ewald.part long_range: a kspace style must be there, for the pairs take their alpha from it, and leave its part to Graft. */
+static int32_t check_kspace(const char* style, info* told) {
+    size_t i;
+    for (i = 0; i < sizeof other_kspace / sizeof *other_kspace; ++i)
+        if (strstr(style, other_kspace[i]) != NULL)
+            return lammps_fail(
+                GRAFT_ERROR_UNSUPPORTED,
+                "LAMMPS has kspace_style %s, whose long-range part is not that of charges alone, split by erfc; expected "
+                "`kspace_style ewald` or `pppm` and a pair_style with coul/long",
+                style);
+    told->kspace = 1;
+    return GRAFT_OK;
+}
+
 /* Lines of `info system`: "Atoms = 9, types = 2, style = PAIR", "Kspace style = NAME", "Special bond factors
  * coul = 0 0 1". */
 static int32_t check_system(const graft_lammps* at, const char* line, info* told) {
@@ -89,18 +114,21 @@ static int32_t check_system(const graft_lammps* at, const char* line, info* told
         told->special[3] = 1;
     if (!at->coulomb)
         return GRAFT_OK;
-    if (sscanf(line, " Kspace style = %127s", style) == 1 && strcmp(style, "none") != 0)
+    if (at->long_range)
+        return is_kspace(line, style) ? check_kspace(style, told) : GRAFT_OK;
+    if (is_kspace(line, style))
         return lammps_fail(
             GRAFT_ERROR_ARGUMENT,
             "LAMMPS has kspace_style %s, and Graft computes all of the Coulomb interaction: it would count "
-            "twice; use `kspace_style none` and a pair_style without coul",
+            "twice; use `kspace_style none` and a pair_style without coul, or `ewald: {part: long_range}` in Graft's deck",
             style);
     if (sscanf(line, " Atoms = %*s types = %*s style = %127s", style) == 1 && strstr(style, "coul") != NULL &&
         strstr(style, "coul/exclude") == NULL)
         return lammps_fail(
             GRAFT_ERROR_ARGUMENT,
             "LAMMPS has pair_style %s, and Graft computes all of the Coulomb interaction: it would count "
-            "twice; use a pair_style without coul",
+            "twice; use a pair_style without coul, or one with coul/long, a kspace_style, and `ewald: {part: long_range}` in "
+            "Graft's deck",
             style);
     return GRAFT_OK;
 }
@@ -160,15 +188,21 @@ static int32_t ask(graft_lammps* at, const char* categories, line_check check, i
 
 int32_t lammps_look_around(graft_lammps* at) {
     info told = {0};
-    const int32_t status = ask(at, "system fixes", check_all, &told);
+    int32_t status = ask(at, "system fixes", check_all, &told);
+    if (status == GRAFT_OK && at->long_range && !told.kspace)
+        status =
+            lammps_fail(GRAFT_ERROR_CALL_ORDER,
+                        "ewald.part is long_range, and LAMMPS has no kspace_style, by which its pairs know where to stop; give a "
+                        "pair_style with coul/long and `kspace_style ewald 0.1` before Graft is attached");
     memcpy(at->special, told.special, sizeof at->special);
     at->special_known = told.special[3] != 0;
     return status;
 }
 
-int32_t lammps_find_fix(graft_lammps* at, int* is_there) {
+int32_t lammps_find_fix(graft_lammps* at, int* is_there, int* has_kspace) {
     info told = {0};
-    const int32_t status = ask(at, "fixes", note_fix, &told);
+    const int32_t status = ask(at, "system fixes", note_fix, &told);
     *is_there = told.external;
+    *has_kspace = told.kspace;
     return status;
 }

@@ -43,6 +43,7 @@ struct graft_lammps {
     int32_t coulomb;       /* the deck's interaction; else gravity */
     int32_t id_bytes;      /* of LAMMPS's tagint */
     int32_t softened;      /* the deck's law is not 1/r */
+    int32_t long_range;    /* the deck's ewald.part: LAMMPS sums the pairs, and Graft is in the place of its kspace style */
     double constant;       /* in front of charge charge / r: LAMMPS's energy units */
     int32_t fix_is_ours;   /* created by attach */
     int32_t has_bonds;     /* the compute that tells the bonds exists */
@@ -77,8 +78,12 @@ int32_t lammps_tell_box(graft_lammps* at);
  * has its name and is of another kind, or where LAMMPS or another attachment computes the same forces. Collective. */
 int32_t lammps_look_around(graft_lammps* at);
 
-/* Whether the fix is there, and an external one. Collective. */
-int32_t lammps_find_fix(graft_lammps* at, int* is_there);
+/* Whether the fix is there, and an external one; whether LAMMPS has a kspace style. Collective. */
+int32_t lammps_find_fix(graft_lammps* at, int* is_there, int* has_kspace);
+
+/* ewald.part long_range: the alpha that suits LAMMPS's pairs, from one computation of the atoms as they are; it stays.
+ * Collective. */
+int32_t lammps_choose_alpha(graft_lammps* at, double* alpha);
 
 /* OK on all ranks, or a failure on all. Collective. */
 int32_t lammps_agree(graft_lammps* at, int32_t status);

@@ -79,10 +79,12 @@ static int32_t find_charges(graft_lammps* at, step_atoms* atoms) {
 
 /* ---- Graft ---- */
 
+/* Without f the energy alone; virial NULL then. */
 static int32_t compute(graft_lammps* at, const step_atoms* atoms, double* energy, double* virial) {
     double nothing[3] = {0};
+    const int forces = virial != NULL;
     const graft_array x = graft_rows_const_f64(atoms->n > 0 ? atoms->x[0] : nothing, atoms->n, 3, 3);
-    const graft_array f = graft_rows_f64(atoms->n > 0 ? atoms->f[0] : nothing, atoms->n, 3, 3);
+    const graft_array f = graft_rows_f64(forces && atoms->n > 0 ? atoms->f[0] : nothing, atoms->n, 3, 3);
     const graft_array charge = graft_view_const_f64(atoms->charge, atoms->n);
     const graft_array id =
         graft_view_const(atoms->id, at->id_bytes == 8 ? GRAFT_I64 : GRAFT_I32, atoms->n, 1, 0, 0);
@@ -99,10 +101,10 @@ static int32_t compute(graft_lammps* at, const step_atoms* atoms, double* energy
     particles.id = &id;
     results.struct_size = sizeof results;
     results.flags = GRAFT_RESULTS_FORCE;
-    results.acceleration[0] = &f;
-    results.potential = &potential;
+    results.acceleration[0] = forces ? &f : NULL;
+    results.potential = forces ? &potential : NULL;
     results.energy = &total;
-    results.virial = &stress;
+    results.virial = forces ? &stress : NULL;
     status = at->graft->compute(at->context, &particles, &results);
     at->spent.graft_s += now_s() - start;
     return status == GRAFT_OK ? status : lammps_fail(status, "%s", at->graft->last_error());
@@ -159,7 +161,7 @@ static int32_t evaluate(graft_lammps* at, step_atoms* atoms, int64_t step) {
         status = compute(at, atoms, &sums[0], sums + 1);
     for (i = 0; status == GRAFT_OK && i < atoms->n; ++i)
         at->per_atom.energy[i] *= 0.5 * atoms->charge[i];
-    if (status == GRAFT_OK && at->coulomb)
+    if (status == GRAFT_OK && at->coulomb && !at->long_range)
         status = exclude(at, atoms, step, sums);
     if (status != GRAFT_OK)
         return status;
@@ -167,6 +169,25 @@ static int32_t evaluate(graft_lammps* at, step_atoms* atoms, int64_t step) {
     at->host->set_virial(at->lammps, at->fix, sums + 1);
     at->host->set_energy_peratom(at->lammps, at->fix, at->per_atom.energy);
     return GRAFT_OK;
+}
+
+int32_t lammps_choose_alpha(graft_lammps* at, double* alpha) {
+    step_atoms atoms = {at->host->extract_setting(at->lammps, "nlocal"), at->host->extract_atom(at->lammps, "id"),
+                        at->host->extract_atom(at->lammps, "x"), NULL, NULL};
+    double energy = 0;
+    char text[40];
+    int32_t status = lammps_agree(at, find_charges(at, &atoms));
+    if (status == GRAFT_OK)
+        status = compute(at, &atoms, &energy, NULL);
+    if (status == GRAFT_OK && at->graft->query(at->context, "ewald.alpha", alpha) != GRAFT_OK)
+        status =
+            lammps_fail(GRAFT_ERROR_CALL_ORDER, "there are no charges that an alpha could be chosen for; attach Graft when atoms "
+                                                "have theirs");
+    snprintf(text, sizeof text, "%.15g", *alpha);
+    if (status == GRAFT_OK && at->graft->context_set(at->context, "ewald.alpha", text) != GRAFT_OK)
+        status = lammps_fail(GRAFT_ERROR_ARGUMENT, "%s", at->graft->last_error());
+    *alpha = strtod(text, NULL);
+    return status;
 }
 
 void lammps_on_forces(void* attached, int64_t step, int count, void* id, double** x, double** f) {

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whole steps of LAMMPS with Graft's Coulomb forces beside LAMMPS's own pppm, at the same measured force error.
 
-usage: beside_lammps.py --plugin libgraft_lammps.so [--lmp lmp] [--mpiexec mpiexec] [--backend cpu|gpu] [--systems salt,water]
+usage: beside_lammps.py --plugin libgraft_lammps.so [--lmp lmp] [--mpiexec mpiexec] [--backend cpu|gpu] [--part all|long_range]
+                        [--cutoff 10] [--systems salt,water]
                         [--cells 7,16,32] [--accuracy 1e-4,1e-5] [--own 16x1,4x4] [--graft 1x16,4x4] [--steps 100] [--json FILE]
 
 Needs an lmp with the packages KSPACE, MOLECULE, OPENMP, PLUGIN and RIGID, as PyPI's wheel has them, and libgraft (GRAFT_LIBRARY).
 salt: 8 ions a cell of 6.3 A, 1200 K. water: 8 molecules of SPC/E a cell of 6.2 A, rigid by SHAKE, 300 K. Cut-off 10 A, steps of 1 fs.
+--part long_range: LAMMPS's pairs are summed by LAMMPS, and Graft is in the place of pppm alone (ewald.part).
 RANKSxTHREADS: how lmp is started, always with OPENMP's styles; of several the fastest is shown. The forces of water are compared with
-bonds that can bend, the steps have SHAKE. The cut-off of pppm is not sought; that of Graft's sums is Graft's choice.
+bonds that can bend, the steps have SHAKE. The cut-off of pppm is not sought; that of Graft's whole sums is Graft's choice.
 
 The error is rms over rms of the whole forces on the first 3,000 atoms, against Graft's sums in double with ewald.accuracy 1e-9; in the
 smallest box these are compared with kspace_style ewald 1e-8 first. For each accuracy of pppm Graft takes the largest
@@ -149,11 +151,13 @@ class Runs:
 
     def interaction(self, what, method):
         """The pair style, and who computes Coulomb forces: ("pppm" or "ewald", accuracy) or ("graft", precision, accuracy)."""
-        own = method[0] != "graft"
-        text = f"pair_style {what['pair'][0 if own else 1]} 10.0\n" + what["coefficients"] + COMMON
+        own, long_range = method[0] != "graft", self.options.part == "long_range"
+        text = f"pair_style {what['pair'][0 if own or long_range else 1]} {self.options.cutoff}\n" + what["coefficients"] + COMMON
         if own:
             return text + f"kspace_style {method[0]} {method[1]}\n"
-        deck = f"{{interaction: coulomb, backend: {self.options.backend}, precision: {method[1]}, ewald: {{accuracy: {method[2]}}}}}"
+        deck = (f"{{interaction: coulomb, backend: {self.options.backend}, precision: {method[1]}, "
+                f"ewald: {{accuracy: {method[2]}, part: {self.options.part}}}}}")
+        text += "kspace_style ewald 0.1\n" if long_range else ""
         return text + f"plugin load {os.path.abspath(self.options.plugin)}\ngraft attach coulomb \"{deck}\"\n"
 
     def prepare(self, what, cells):
@@ -230,6 +234,8 @@ def main():
     parser.add_argument("--lmp", default="lmp")
     parser.add_argument("--mpiexec", default="mpiexec")
     parser.add_argument("--backend", default="auto")
+    parser.add_argument("--part", choices=["all", "long_range"], default="all")
+    parser.add_argument("--cutoff", type=float, default=10.0)
     parser.add_argument("--systems", type=lambda text: text.split(","), default=["salt", "water"])
     parser.add_argument("--cells", type=numbers(int), default=[7, 16, 32])
     parser.add_argument("--accuracy", type=numbers(float), default=[1e-4, 1e-5])

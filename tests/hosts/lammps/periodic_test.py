@@ -10,6 +10,8 @@ import systems
 
 DECK = "{interaction: coulomb, method: direct, precision: fp64, backend: cpu, ewald: {accuracy: 1e-7}}"
 TREE = "{interaction: coulomb, method: tree, backend: cpu, ewald: {accuracy: 5e-6}, mac: {type: error, accuracy: 1e-6}}"
+LONG_RANGE = "{interaction: coulomb, backend: cpu, precision: fp64, ewald: {part: long_range, cutoff: 10, accuracy: 1e-6}}"
+NAMED_ALONE = "kspace_style ewald 0.1\npair_modify table 0"  # what stands for Graft's long-range part
 LATTICE_ALONE = "kspace_style ewald 1e-8\npair_modify table 0"  # no tables of erfc: they are good to 1e-6 only
 
 
@@ -49,16 +51,19 @@ class Lattice(unittest.TestCase):
                 systems.each_line(lmp, "run 0 post no\nchange_box all z delta -5 5\nchange_box all boundary p p f")
             if data.bonds:
                 systems.each_line(lmp, "bond_coeff * 1.0\nangle_coeff * 109.47")
-            pair = "lj/cut" if graft else "lj/cut/coul/long"
+            whole = graft and "long_range" not in deck
+            pair = "lj/cut" if whole else "lj/cut/coul/long"
             systems.each_line(lmp, f"pair_style {pair} 10.0\npair_coeff * * 0.0 1.0")
             if graft:
+                if not whole:
+                    systems.each_line(lmp, NAMED_ALONE + ("\nkspace_modify slab 3.0" if slab else ""))
                 attached = attach(lmp, deck)
             else:
                 systems.each_line(lmp, own + ("\nkspace_modify slab 3.0" if slab else ""))
             if change:
                 systems.each_line(lmp, "run 0 post no\n" + change)
             found.append(results(lmp))
-            if graft and data.bonds:
+            if whole and data.bonds:
                 self.assertGreater(attached.query("adapter.exclusions"), 0)
             systems.close(lmp)
         return found
@@ -91,6 +96,20 @@ class Lattice(unittest.TestCase):
     def test_water_by_tree(self):
         self.compare(*self.answers(systems.water(), "real", TREE), "real")
 
+    def test_long_range_of_salt(self):
+        self.compare(*self.answers(systems.salt(), "metal", LONG_RANGE), "metal")
+
+    def test_long_range_of_water(self):
+        """Bonded pairs are LAMMPS's affair."""
+        self.compare(*self.answers(systems.water(), "real", LONG_RANGE), "real")
+
+    def test_long_range_of_a_tilted_box(self):
+        self.compare(*self.answers(systems.salt(cells=4, tilt=(5.0, -7.5, 9.0)), "metal", LONG_RANGE), "metal")
+
+    def test_long_range_of_a_box_that_has_changed(self):
+        change = "change_box all x scale 1.05 y scale 0.98 z scale 1.01 remap"
+        self.compare(*self.answers(systems.salt(cells=4), "metal", LONG_RANGE, change), "metal")
+
     def test_what_pppm_makes(self):
         """The error of `pppm 1e-5`, which hosts.md has beside Graft's."""
         for name, data, units in (("salt", systems.salt(), "metal"), ("water", systems.water(), "real")):
@@ -114,10 +133,16 @@ class Lattice(unittest.TestCase):
 
     def test_slab(self):
         """`boundary p p f` beside `kspace_modify slab`, whose term 2 pi M^2 / (3 V) LAMMPS leaves out of the pressure"""
+        self.compare_slab(DECK)
+
+    def test_long_range_of_a_slab(self):
+        self.compare_slab(LONG_RANGE)
+
+    def compare_slab(self, deck):
         data = systems.salt(cells=4)
         low, edge = data.lower[2], data.upper[2] - data.lower[2]
         moment = sum(charge * ((z - low) % edge) for _, _, charge, _, _, z in data.atoms)
-        graft, reference = self.answers(data, "metal", DECK, slab=True)
+        graft, reference = self.answers(data, "metal", deck, slab=True)
         volume = reference[2]["vol"]
         term = 14.399645 * 2 * numpy.pi * moment**2 / (3 * volume) / volume * 1602176.634  # eV / A^3 in bar
         self.assertGreater(term, 100)
@@ -137,25 +162,37 @@ class Refusals(unittest.TestCase):
         systems.close(lmp)
 
 
+    def test_long_range_needs_a_kspace_style_that_is_split_alike(self):
+        for pair, kspace, words in (("lj/cut/coul/long 5.0", "", "no kspace_style.*ewald 0.1"),
+                                    ("lj/cut/coul/msm 5.0", "kspace_style msm 1e-4", "kspace_style msm, whose long-range part")):
+            lmp = start("metal")
+            systems.salt(cells=2).read_into(lmp)
+            systems.each_line(lmp, f"pair_style {pair}\npair_coeff * * 0.0 1.0\n{kspace}")
+            with self.assertRaises(systems.graft_lammps.Error) as failure:
+                attach(lmp, LONG_RANGE)
+            self.assertRegex(str(failure.exception), words + "|another rank failed")
+            systems.close(lmp)
+
+
 class Run(unittest.TestCase):
-    def salt(self, graft, kspace, more):
-        """512 ions of molten salt, ready to run: LAMMPS, to be closed by the caller."""
+    def salt(self, deck, kspace, more):
+        """512 ions of molten salt, ready to run, with Graft where there is a deck: LAMMPS, to be closed by the caller."""
         lmp = start("metal")
         systems.salt(cells=4, shake=0.2).read_into(lmp)
-        pair = "born 9.0" if graft else "born/coul/long 9.0"
+        pair = "born 9.0" if deck == TREE else "born/coul/long 9.0"
         systems.each_line(lmp, f"pair_style {pair}\n{systems.SALT_PAIRS}\npair_modify shift yes")
-        if graft:
-            attach(lmp, TREE)
-        else:
+        if deck != TREE:
             lmp.command(kspace)
+        if deck:
+            attach(lmp, deck)
         systems.each_line(lmp, "velocity all create 1100 4711 loop all\ntimestep 0.001\nthermo_modify norm no\n" + more)
         return lmp
 
     def test_salt_moves_as_with_pppm(self):
         """100 steps from one start: the same way, and the energy is kept as well as with pppm (drift.py: 10 ps)."""
         ends, changes = [], []
-        for graft in (True, False):
-            lmp = self.salt(graft, "kspace_style pppm 1e-5", "fix move all nve\nrun 0 post no")
+        for deck in (TREE, ""):
+            lmp = self.salt(deck, "kspace_style pppm 1e-5", "fix move all nve\nrun 0 post no")
             kept = systems.Kept(lmp)
             energies = [kept.sample(10)[1] for _ in range(10)]
             changes.append(max(energies) - min(energies))
@@ -168,8 +205,8 @@ class Run(unittest.TestCase):
     def test_salt_is_minimised(self):
         """LAMMPS's minimiser sees Graft's energy: it comes as far down as with LAMMPS's own sum."""
         lowest = []
-        for graft in (True, False):
-            lmp = self.salt(graft, "kspace_style ewald 1e-7", "run 0 post no")
+        for deck in (TREE, ""):
+            lmp = self.salt(deck, "kspace_style ewald 1e-7", "run 0 post no")
             before = systems.number(lmp, "pe")
             lmp.command("minimize 0 1e-4 15 60")
             lowest.append((before, systems.number(lmp, "pe")))
@@ -180,17 +217,18 @@ class Run(unittest.TestCase):
     def test_salt_under_pressure(self):
         """A barostat that changes all of a triclinic box in each step lives on Graft's virial."""
         ends = []
-        for graft in (True, False):
-            lmp = self.salt(graft, "kspace_style ewald 1e-7",
+        for deck in (TREE, LONG_RANGE.replace("cutoff: 10", "cutoff: 9"), ""):
+            lmp = self.salt(deck, "kspace_style ewald 1e-7",
                             "change_box all triclinic\nfix move all npt temp 1100 1100 0.1 tri 5000 5000 0.1\nrun 60 post no")
             ends.append([systems.number(lmp, name) for name in ("vol", "pe", "lx", "ly", "lz", "xy", "xz", "yz")])
             systems.close(lmp)
         print(f"{self.id()}: {ends}", flush=True)
         self.assertGreater(abs(ends[0][0] / 25.2**3 - 1), 1e-3)  # it did move
-        for found, expected in zip(ends[0][:5], ends[1][:5]):
-            self.assertAlmostEqual(found / expected, 1, delta=5e-5)
-        for found, expected in zip(ends[0][5:], ends[1][5:]):
-            self.assertAlmostEqual(found, expected, delta=1e-3)
+        for graft in ends[:2]:
+            for found, expected in zip(graft[:5], ends[2][:5]):
+                self.assertAlmostEqual(found / expected, 1, delta=5e-5)
+            for found, expected in zip(graft[5:], ends[2][5:]):
+                self.assertAlmostEqual(found, expected, delta=1e-3)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,49 @@ LOAD = f"plugin load {LIBRARY}\n"
 ATTACH = f"graft attach coulomb {HERE}/cluster.yaml\n"
 
 
+class LongRange(unittest.TestCase):
+    """CHARMM's pairs, whose Coulomb law is their own within the cut-off, beside `kspace_style ewald`."""
+    ATOMS = """
+        units real
+        atom_style full
+        region box block 0 24 0 24 0 24
+        create_box 2 box
+        lattice sc 3.0
+        create_atoms 1 box
+        group other id 1:512:2
+        set group other type 2
+        set type 1 charge 0.4
+        set type 2 charge -0.4
+        mass * 12.0
+        displace_atoms all random 0.1 0.1 0.1 1234
+        special_bonds charmm
+        pair_style lj/charmm/coul/long 7 9
+        pair_coeff * * 0.1 2.5
+        pair_modify table 0
+        timestep 0.5
+        thermo_style custom step pe press etotal pxx pxy
+        thermo_modify norm no format float %.13g
+        fix move all nve
+        """
+    DECK = "{interaction: coulomb, backend: cpu, precision: fp64, ewald: {part: long_range, accuracy: 1e-7}}"
+
+    def test_charmm(self):
+        own = last_row(run(self.ATOMS + "kspace_style ewald 1e-8\nrun 20\n").stdout)
+        for ranks in (1, 2, 3):
+            attach = LOAD + f'graft attach far "{self.DECK}"\n'
+            done = run(self.ATOMS + "kspace_style ewald 0.1\n" + attach + "run 20\n", ranks)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            self.assertIn("computes the long-range part of Coulomb forces through fix far", done.stdout)
+            for found, expected in zip(last_row(done.stdout), own):
+                self.assertAlmostEqual(found, expected, delta=1e-6 * max(abs(expected), 1000))
+
+    def test_detached_the_kspace_style_computes_again(self):
+        own = last_row(run(self.ATOMS + "kspace_style ewald 1e-6\nrun 0\nrun 20\n").stdout)
+        done = run(self.ATOMS + "kspace_style ewald 1e-6\n" + LOAD + f'graft attach far "{self.DECK}"\nrun 0\ngraft detach far\nrun 20\n')
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(last_row(done.stdout), own)
+
+
 class Plugin(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
