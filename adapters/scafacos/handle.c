@@ -67,7 +67,7 @@ static FCSResult make_handle(FCS* handle, const char* method, MPI_Comm communica
     (*handle)->communicator = communicator;
     (*handle)->method = methods[k].name;
     (*handle)->method_number = methods[k].number;
-    (*handle)->near_field = 1;
+    (*handle)->near.flag = 1;
     return load(*handle);
 }
 
@@ -150,11 +150,12 @@ static FCSResult set_flag(const char* function, fcs_int* kept, fcs_int flag) {
 
 FCSResult fcs_set_near_field_flag(FCS handle, fcs_int flag) {
     NOT_NULL(handle);
-    return set_flag(__func__, &handle->near_field, flag);
+    handle->tuned = handle->tuned && handle->near.flag == flag;
+    return set_flag(__func__, &handle->near.flag, flag);
 }
 
 fcs_int fcs_get_near_field_flag(FCS handle) {
-    return handle != FCS_NULL ? handle->near_field : -1;
+    return handle != FCS_NULL ? handle->near.flag : -1;
 }
 
 static FCSResult set_vector(FCS handle, const char* function, unsigned bit, double* kept, const fcs_float* vector) {

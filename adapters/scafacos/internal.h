@@ -13,7 +13,13 @@ enum { box_vectors = 3, has_origin = 8, has_periodicity = 16, has_total = 32, fc
 /* What is taken and has no effect. */
 struct fcs_unused {
     fcs_int max_local_particles, redistribute, resort;
-    double r_cut;
+};
+
+/* The near field; where it is the host's: erfc(alpha r) / r of pairs within r_cut. */
+struct fcs_near {
+    fcs_int flag;        /* 0: it is */
+    double asked_r_cut;  /* 0: fcs_tune chooses */
+    double r_cut, alpha; /* of fcs_tune; alpha 0: not tuned */
 };
 
 struct _FCS_t {
@@ -22,10 +28,11 @@ struct _FCS_t {
     int method_number;
     unsigned given; /* bit k: box vector k; has_... */
     double box[box_vectors][3], origin[3];
-    fcs_int periodicity[3], near_field, total_particles;
+    fcs_int periodicity[3], total_particles;
     fcs_int compute_virial, last_particles, tolerance_type;
     double tolerance, virial[9];
     struct fcs_unused unused;
+    struct fcs_near near;
     bool virial_known;
 
     const graft_api_v1* api;
@@ -49,5 +56,7 @@ FCSResult fcs_graft_failed(const struct _FCS_t* handle, const char* function, in
 FCSResult fcs_agree(MPI_Comm communicator, const char* function, FCSResult result, double* sums, int count);
 /* Forgets the context: options have changed. */
 void fcs_renew(FCS handle);
+/* Whether the handle's method leaves the near field to the host. */
+bool fcs_delegates(const struct _FCS_t* handle);
 
 #endif

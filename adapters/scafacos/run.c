@@ -5,6 +5,7 @@
 #include <graft/views.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,28 +29,50 @@ typedef struct {
     double field, potential, energy;
 } sizes;
 
-/* Collective. Of this accuracy, 0: the options' own; the options stay as they are. `exact`: in double precision, whatever they
- * say. */
-static FCSResult make_context(FCS handle, const char* function, double accuracy, bool exact, graft_context** context) {
-    const graft_api_v1* api = handle->api;
-    double mac = 0, ewald = 0;
-    char precision[64] = "";
-    int64_t needed = 0;
-    int32_t status = api->options_get_double(handle->options, "mac.accuracy", &mac);
-    status = status != GRAFT_OK ? status : api->options_get_double(handle->options, "ewald.accuracy", &ewald);
-    status = status != GRAFT_OK ? status : api->options_get(handle->options, "precision", precision, sizeof precision, &needed);
-    if (accuracy > 0 && status == GRAFT_OK)
-        status = api->options_set_double(handle->options, "mac.accuracy", accuracy);
-    if (accuracy > 0 && status == GRAFT_OK)
-        status = api->options_set_double(handle->options, "ewald.accuracy", accuracy);
-    if (exact && status == GRAFT_OK)
-        status = api->options_set(handle->options, "precision", "fp64");
-    status = status != GRAFT_OK ? status : api->context_create(handle->options, NULL, context);
-    if (*precision != '\0') {
-        api->options_set_double(handle->options, "mac.accuracy", mac);
-        api->options_set_double(handle->options, "ewald.accuracy", ewald);
-        api->options_set(handle->options, "precision", precision);
+/* What a context has that is not the options' own. */
+typedef struct {
+    double accuracy; /* 0: the options' own */
+    bool exact;      /* in double precision, whatever they say */
+    bool far;        /* the long-range part alone: of near.alpha, or, where it is 0, of one chosen for near.r_cut */
+} wishes;
+
+enum { wished_keys = 6, most_text = 64 };
+static const char* const wished[wished_keys] = {"mac.accuracy", "ewald.accuracy", "precision",
+                                                "ewald.part",   "ewald.alpha",    "ewald.cutoff"};
+
+/* The values that are wished for; empty: as it is. */
+static void write_wishes(const struct _FCS_t* handle, const wishes* w, char value[wished_keys][most_text]) {
+    memset(value, 0, wished_keys * sizeof *value);
+    if (w->accuracy > 0) {
+        snprintf(value[0], most_text, "%.17g", w->accuracy);
+        snprintf(value[1], most_text, "%.17g", w->accuracy);
     }
+    if (w->exact)
+        strcpy(value[2], "fp64");
+    if (w->far) {
+        strcpy(value[3], "long_range");
+        snprintf(value[4], most_text, "%.17g", handle->near.alpha);
+        snprintf(value[5], most_text, "%.17g", handle->near.r_cut);
+    }
+}
+
+/* Collective. The options stay as they are. */
+static FCSResult make_context(FCS handle, const char* function, const wishes* w, graft_context** context) {
+    const graft_api_v1* api = handle->api;
+    char kept[wished_keys][most_text] = {{0}}, value[wished_keys][most_text];
+    int64_t needed = 0;
+    int32_t status = GRAFT_OK;
+    int k;
+    write_wishes(handle, w, value);
+    for (k = 0; k < wished_keys && status == GRAFT_OK; ++k)
+        status = api->options_get(handle->options, wished[k], kept[k], most_text, &needed);
+    for (k = 0; k < wished_keys && status == GRAFT_OK; ++k)
+        if (*value[k] != '\0')
+            status = api->options_set(handle->options, wished[k], value[k]);
+    status = status != GRAFT_OK ? status : api->context_create(handle->options, NULL, context);
+    for (k = 0; k < wished_keys; ++k)
+        if (*kept[k] != '\0')
+            api->options_set(handle->options, wished[k], kept[k]);
     if (status == GRAFT_OK && handle->comm != NULL)
         status = api->context_set_communicator(*context, handle->comm);
     return fcs_agree(handle->communicator, function,
@@ -133,12 +156,15 @@ static double over_tolerance(FCS handle, const sizes* error, const sizes* whole)
     return errors[kind] == 0 ? 0 : errors[kind] / allowed;
 }
 
-static FCSResult once(FCS handle, double accuracy, bool exact, const charges* c, fields* f) {
+/* With a context of its own. alpha (or NULL): how it was split; 0 where there are no charges. */
+static FCSResult once(FCS handle, const wishes* w, const charges* c, fields* f, double* alpha) {
     graft_context* context = NULL;
-    FCSResult result = make_context(handle, "fcs_tune", accuracy, exact, &context);
+    FCSResult result = make_context(handle, "fcs_tune", w, &context);
     if (result == FCS_RESULT_SUCCESS)
         result = fcs_agree(handle->communicator, "fcs_tune", tell_box(handle, "fcs_tune", context), NULL, 0);
     result = result != FCS_RESULT_SUCCESS ? result : compute(handle, "fcs_tune", context, c, f);
+    if (result == FCS_RESULT_SUCCESS && alpha != NULL && handle->api->query(context, "ewald.alpha", alpha) != GRAFT_OK)
+        *alpha = 0;
     if (context != NULL)
         handle->api->context_destroy(&context);
     return result;
@@ -149,15 +175,17 @@ static FCSResult find_accuracy(FCS handle, const charges* c, fields* coarse, fie
     double accuracy = loosest, reference = 0, over = 0;
     int round;
     for (round = 0; round < most_rounds; ++round) {
+        const wishes wish = {accuracy, false, false};
         FCSResult result;
         sizes error, whole;
         if (reference == 0 || reference > accuracy / 30) {
-            reference = fmax(accuracy / 1000, finest);
-            result = once(handle, reference, true, c, fine);
+            wishes much_finer = {0, true, false};
+            reference = much_finer.accuracy = fmax(accuracy / 1000, finest);
+            result = once(handle, &much_finer, c, fine, NULL);
             if (result != FCS_RESULT_SUCCESS)
                 return result;
         }
-        result = once(handle, accuracy, false, c, coarse);
+        result = once(handle, &wish, c, coarse, NULL);
         if (result != FCS_RESULT_SUCCESS)
             return result;
         error = size_of(handle, c->n, coarse, fine), whole = size_of(handle, c->n, fine, NULL);
@@ -184,9 +212,15 @@ static FCSResult check(FCS handle, const char* function, int n, const double* po
         if ((handle->given >> k & 1) == 0)
             return fcs_fail(FCS_ERROR_MISSING_ELEMENT, function, "%s is not set; expected fcs_set_common or fcs_set_%s", names[k],
                             names[k]);
-    if (handle->near_field == 0)
+    if (handle->near.flag == 0 && !fcs_delegates(handle))
+        return fcs_fail(
+            FCS_ERROR_INCOMPATIBLE_METHOD, function,
+            "near_field_flag 0: method %s does not leave the near field to the host; expected flag 1, or method ewald, "
+            "p2nfft or p3m (fcs_get_near_field_delegation)",
+            handle->method);
+    if (handle->near.flag == 0 && !handle->periodicity[0] && !handle->periodicity[1] && !handle->periodicity[2])
         return fcs_fail(FCS_ERROR_INCOMPATIBLE_METHOD, function,
-                        "near_field_flag 0: the near field is not left to the host; expected 1 (fcs_get_near_field_delegation)");
+                        "near_field_flag 0 in an open box; expected 1, or a box with images along some axis");
     if (n < 0)
         return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, function, "%d particles; expected 0 or more", n);
     if (n > 0 && (positions == NULL || charge == NULL))
@@ -238,6 +272,33 @@ static FCSResult same_tolerance(FCS handle) {
     return FCS_RESULT_SUCCESS;
 }
 
+/* Where a host's pairs end that has not said it: some hundred neighbours. */
+static double usual_cutoff(const struct _FCS_t* handle) {
+    double shortest = INFINITY, volume = 1;
+    bool whole = true;
+    int k;
+    for (k = 0; k < 3; ++k) {
+        volume *= handle->box[k][k];
+        whole = whole && handle->periodicity[k];
+        if (handle->periodicity[k])
+            shortest = fmin(shortest, handle->box[k][k]);
+    }
+    return whole ? fmin(0.45 * shortest, cbrt(25 * volume / fmax(handle->tuned_particles, 1))) : 0.45 * shortest;
+}
+
+/* Collective: what the host's pairs are to leave, from one computation. */
+static FCSResult split(FCS handle, const charges* c) {
+    const wishes wish = {handle->accuracy, false, true};
+    fields energy = {0};
+    double alpha = 0;
+    FCSResult result;
+    handle->near.alpha = 0;
+    handle->near.r_cut = handle->near.asked_r_cut > 0 ? handle->near.asked_r_cut : usual_cutoff(handle);
+    result = once(handle, &wish, c, &energy, &alpha);
+    handle->near.alpha = alpha > 0 ? alpha : 3 / handle->near.r_cut;
+    return result;
+}
+
 /* Collective. */
 static FCSResult tune(FCS handle, const charges* c) {
     fields coarse = {0}, fine = {0};
@@ -256,6 +317,8 @@ static FCSResult tune(FCS handle, const charges* c) {
             result = find_accuracy(handle, c, &coarse, &fine, &measured);
         free(coarse.field), free(coarse.potential), free(fine.field), free(fine.potential);
     }
+    if (result == FCS_RESULT_SUCCESS && handle->near.flag == 0)
+        result = split(handle, c);
     handle->tuned = result == FCS_RESULT_SUCCESS && measured;
     return result;
 }
@@ -264,8 +327,9 @@ static FCSResult tune(FCS handle, const charges* c) {
 static FCSResult prepare(FCS handle, const char* function, const dues* due) {
     FCSResult result = FCS_RESULT_SUCCESS;
     if (due->context) {
+        const wishes wish = {handle->accuracy, false, handle->near.flag == 0};
         fcs_renew(handle);
-        result = make_context(handle, function, handle->accuracy, false, &handle->context);
+        result = make_context(handle, function, &wish, &handle->context);
     }
     if (result != FCS_RESULT_SUCCESS || !due->box)
         return result;

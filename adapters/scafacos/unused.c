@@ -12,7 +12,6 @@
 
 NUMBER(redistribute, fcs_int, unused.redistribute)
 NUMBER(max_local_particles, fcs_int, unused.max_local_particles)
-NUMBER(r_cut, fcs_float, unused.r_cut)
 NUMBER(resort, fcs_int, unused.resort)
 
 fcs_int fcs_get_redistribute(FCS handle) {
@@ -21,10 +20,6 @@ fcs_int fcs_get_redistribute(FCS handle) {
 
 fcs_int fcs_get_max_local_particles(FCS handle) {
     return handle != FCS_NULL ? handle->unused.max_local_particles : -1;
-}
-
-FCSResult fcs_unset_r_cut(FCS handle) {
-    return fcs_set_r_cut(handle, 0);
 }
 
 FCSResult fcs_set_max_particle_move(FCS handle, fcs_float max_particle_move) {
@@ -44,13 +39,6 @@ static FCSResult answer(FCS handle, const char* function, fcs_int* place, fcs_in
     return FCS_RESULT_SUCCESS;
 }
 
-FCSResult fcs_get_r_cut(FCS handle, fcs_float* r_cut) {
-    if (handle == FCS_NULL || r_cut == NULL)
-        return fcs_null(__func__, handle == FCS_NULL ? "handle" : "r_cut");
-    *r_cut = handle->unused.r_cut;
-    return FCS_RESULT_SUCCESS;
-}
-
 FCSResult fcs_get_resort(FCS handle, fcs_int* resort) {
     return answer(handle, __func__, resort, handle != FCS_NULL ? handle->unused.resort : 0);
 }
@@ -61,10 +49,6 @@ FCSResult fcs_get_resort_availability(FCS handle, fcs_int* availability) {
 
 FCSResult fcs_get_resort_particles(FCS handle, fcs_int* particles) {
     return answer(handle, __func__, particles, handle != FCS_NULL ? handle->last_particles : 0);
-}
-
-FCSResult fcs_get_near_field_delegation(FCS handle, fcs_int* near_field_delegation) {
-    return answer(handle, __func__, near_field_delegation, 0);
 }
 
 static FCSResult never_sorted(const char* function) {
@@ -85,23 +69,4 @@ FCSResult fcs_resort_floats(FCS handle, fcs_float* source, fcs_float* target, fc
 FCSResult fcs_resort_bytes(FCS handle, void* source, void* target, fcs_int n) {
     (void)handle, (void)source, (void)target, (void)n;
     return never_sorted(__func__);
-}
-
-static FCSResult no_near_field(const char* function) {
-    return fcs_fail(FCS_ERROR_NOT_IMPLEMENTED, function, "the near field is not left to the host; expected near_field_flag 1");
-}
-
-FCSResult fcs_compute_near(FCS handle, fcs_float distance, fcs_float* potential, fcs_float* field) {
-    (void)handle, (void)distance, (void)potential, (void)field;
-    return no_near_field(__func__);
-}
-
-FCSResult fcs_compute_near_potential(FCS handle, fcs_float distance, fcs_float* potential) {
-    (void)handle, (void)distance, (void)potential;
-    return no_near_field(__func__);
-}
-
-FCSResult fcs_compute_near_field(FCS handle, fcs_float distance, fcs_float* field) {
-    (void)handle, (void)distance, (void)field;
-    return no_near_field(__func__);
 }

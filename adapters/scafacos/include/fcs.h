@@ -74,7 +74,7 @@ FCSResult fcs_set_common(FCS handle, fcs_int near_field_flag, const fcs_float *b
                          fcs_int total_particles);
 FCSResult fcs_set_dimensions(FCS handle, fcs_int dimensions); /* 3 */
 fcs_int fcs_get_dimensions(FCS handle);
-FCSResult fcs_set_near_field_flag(FCS handle, fcs_int flag); /* 1; 0, the host's affair: refused by a computation */
+FCSResult fcs_set_near_field_flag(FCS handle, fcs_int flag); /* 1; 0: the host's affair, see fcs_compute_near */
 fcs_int fcs_get_near_field_flag(FCS handle);
 FCSResult fcs_set_box_a(FCS handle, const fcs_float *box_a);
 FCSResult fcs_set_box_b(FCS handle, const fcs_float *box_b);
@@ -89,14 +89,11 @@ const fcs_int *fcs_get_periodicity(FCS handle);
 FCSResult fcs_set_total_particles(FCS handle, fcs_int total_particles);
 fcs_int fcs_get_total_particles(FCS handle);
 
-/* Taken, and without effect: Graft neither moves nor sorts a host's particles, and chooses its own cut-off. */
+/* Taken, and without effect: Graft neither moves nor sorts a host's particles. */
 FCSResult fcs_set_redistribute(FCS handle, fcs_int redistribute);
 fcs_int fcs_get_redistribute(FCS handle);
 FCSResult fcs_set_max_local_particles(FCS handle, fcs_int max_local_particles);
 fcs_int fcs_get_max_local_particles(FCS handle);
-FCSResult fcs_set_r_cut(FCS handle, fcs_float r_cut);
-FCSResult fcs_unset_r_cut(FCS handle);
-FCSResult fcs_get_r_cut(FCS handle, fcs_float *r_cut);
 FCSResult fcs_set_max_particle_move(FCS handle, fcs_float max_particle_move);
 FCSResult fcs_set_resort(FCS handle, fcs_int resort);
 FCSResult fcs_get_resort(FCS handle, fcs_int *resort);
@@ -132,8 +129,15 @@ FCSResult fcs_get_compute_virial(FCS handle, fcs_int *compute_virial);
 /* Of the last fcs_run, of all ranks: nine numbers, the sum of charge * field (x) position. */
 FCSResult fcs_get_virial(FCS handle, fcs_float *virial);
 
-/* Not supported: 0, and NOT_IMPLEMENTED. */
+/* near_field_flag 0, in boxes with images along some axis: fcs_run computes what is left when the host adds, for each two charges
+ * nearer than r_cut, what fcs_compute_near says. Virials are then of that part alone. Delegation: 1 of methods ewald, p2nfft and
+ * p3m. r_cut: the host's choice; unset, that of fcs_tune, half a periodic edge at most. */
+FCSResult fcs_set_r_cut(FCS handle, fcs_float r_cut);
+FCSResult fcs_unset_r_cut(FCS handle);
+FCSResult fcs_get_r_cut(FCS handle, fcs_float* r_cut);
 FCSResult fcs_get_near_field_delegation(FCS handle, fcs_int *near_field_delegation);
+/* Of two charges of 1 at this distance: the potential, and its slope, which is negative: a charge is driven by -field times the
+ * unit vector from the other one. After fcs_tune. */
 FCSResult fcs_compute_near(FCS handle, fcs_float distance, fcs_float *potential, fcs_float *field);
 FCSResult fcs_compute_near_potential(FCS handle, fcs_float distance, fcs_float *potential);
 FCSResult fcs_compute_near_field(FCS handle, fcs_float distance, fcs_float *field);

@@ -199,6 +199,63 @@ static void test_tolerances(const char* method, double edge, int periodic) {
         }
 }
 
+/* What a host adds that has the near field to itself: of own results, pairs of all particles and the images beside. */
+static void add_near(FCS handle, double edge) {
+    double r_cut, potential, slope;
+    int i, j, k, m[3];
+    CHECK(fine(fcs_get_r_cut(handle, &r_cut)) && r_cut > 0 && r_cut <= edge);
+    for (i = 0; i < c.mine; ++i)
+        for (j = 0; j < c.n; ++j)
+            for (m[0] = -1; m[0] <= 1; ++m[0])
+                for (m[1] = -1; m[1] <= 1; ++m[1])
+                    for (m[2] = -1; m[2] <= 1; ++m[2]) {
+                        double d[3], r2 = 0;
+                        for (k = 0; k < 3; ++k)
+                            d[k] = c.own_x[i][k] - c.x[j][k] + m[k] * edge, r2 += d[k] * d[k];
+                        if (r2 == 0 || r2 > r_cut * r_cut)
+                            continue;
+                        CHECK(fine(fcs_compute_near(handle, sqrt(r2), &potential, &slope)));
+                        c.own_potential[i] += c.q[j] * potential;
+                        for (k = 0; k < 3; ++k)
+                            c.own_field[i][k] -= c.q[j] * slope * d[k] / sqrt(r2);
+                    }
+}
+
+/* The near field is the host's: tolerances are kept with what it adds, at its cut-off or at one that fcs_tune chooses. */
+static void test_near_field(const char* method, double edge) {
+    const double edges[3] = {edge, edge, edge};
+    const fcs_int periodicity[3] = {1, 1, 1};
+    int digits, chosen;
+    for (chosen = 0; chosen < 2; ++chosen)
+        for (digits = 2; digits <= 6; digits += 2) {
+            FCS handle = make(method, edges, periodicity);
+            const double relative = pow(0.1, digits);
+            fcs_int delegation = 0;
+            double potential, slope, other;
+            errors e;
+            CHECK(fine(fcs_get_near_field_delegation(handle, &delegation)) && delegation == 1);
+            CHECK(fine(fcs_set_near_field_flag(handle, 0)));
+            CHECK(fine(fcs_set_tolerance(handle, FCS_TOLERANCE_TYPE_FIELD_REL, relative)));
+            if (!chosen)
+                CHECK(fine(fcs_set_r_cut(handle, 0.3 * edge)));
+            CHECK(fails(fcs_compute_near(handle, 1, &potential, &slope), FCS_ERROR_LOGICAL_ERROR, "fcs_tune"));
+            CHECK(fine(fcs_tune(handle, c.mine, c.own_x[0], c.own_q)));
+            CHECK(run(handle));
+            CHECK(compare().field > 0.3); /* pairs are missing */
+            add_near(handle, edge);
+            e = compare();
+            if (rank == 0)
+                printf("%s, near field of the host, tolerance 1e-%d: error %.2g\n", method, digits, e.field);
+            CHECK(e.field < relative);
+            CHECK(fine(fcs_compute_near_potential(handle, 0.1, &other)) &&
+                  fine(fcs_compute_near(handle, 0.1, &potential, &slope)));
+            CHECK(other == potential && fine(fcs_compute_near_field(handle, 0.1, &other)) && other == slope);
+            CHECK(fails(fcs_compute_near_field(handle, 0, &other), FCS_ERROR_WRONG_ARGUMENT, "distance"));
+            CHECK(fine(fcs_set_near_field_flag(handle, 1)) && run(handle) && compare().field < relative);
+            CHECK(fine(fcs_destroy(handle)));
+        }
+}
+
 /* Settings that change between runs, on one rank alone, too: nobody waits for ever, and what was kept before is kept. */
 static void test_changes(void) {
     const double edges[3] = {1, 1, 1}, nonsense[3] = {NAN, 0, 0};
@@ -318,10 +375,11 @@ static void test_wrong_calls(void) {
     CHECK(rank == 0 ? fails(fcs_run(handle, 1, NULL, q, other, &value), FCS_ERROR_NULL_ARGUMENT, "positions")
                     : fails(fcs_run(handle, 1, x, q, other, &value), FCS_ERROR_LOGICAL_ERROR, "another rank"));
     CHECK(fine(fcs_set_near_field_flag(handle, 0)) && fine(fcs_get_near_field_delegation(handle, &number)) && number == 0);
-    CHECK(fails(fcs_run(handle, 1, x, q, other, &value), FCS_ERROR_INCOMPATIBLE_METHOD, "near_field_flag 0"));
+    CHECK(fails(fcs_run(handle, 1, x, q, other, &value), FCS_ERROR_INCOMPATIBLE_METHOD, "method fmm does not leave"));
     CHECK(fine(fcs_set_near_field_flag(handle, 1)) && fine(fcs_set_box_a(handle, crooked)));
     CHECK(fails(fcs_run(handle, 1, x, q, other, &value), FCS_ERROR_INCOMPATIBLE_METHOD, "turn the system"));
-    CHECK(fails(fcs_compute_near(handle, 1, &value, &value), FCS_ERROR_NOT_IMPLEMENTED, "near field"));
+    CHECK(fails(fcs_compute_near(handle, 1, &value, &value), FCS_ERROR_LOGICAL_ERROR, "near_field_flag 0"));
+    CHECK(fails(fcs_set_r_cut(handle, 0), FCS_ERROR_WRONG_ARGUMENT, "r_cut"));
     CHECK(fine(
         fcs_set_parameters(handle, "box_a,4,0,0, tolerance_field,1e-3,fmm_order,7,graft_precision,fp64,require_virial,1", 0)));
     CHECK(fcs_get_box_a(handle)[0] == 4 && fine(fcs_get_tolerance(handle, &type, &value)) && type == 5 && value == 1e-3);
@@ -353,6 +411,7 @@ int main(int count, char** words) {
     fill(120, 3);
     sum_periodic(3);
     test_tolerances("p2nfft", 3, 1);
+    test_near_field("p2nfft", 3);
     test_salt();
     test_empty_ranks();
     test_dipole();
