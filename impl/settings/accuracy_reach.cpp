@@ -13,7 +13,8 @@ std::vector<std::string> accuracy_doubts(const Settings& asked, bool on_gpus) {
         doubts.push_back(core::format("ewald.accuracy %g: single precision keeps errors at about %g of a typical field; expected "
                                       "precision auto or fp64, or an ewald.accuracy of %g and more",
                                       s.ewald_accuracy, single_precision_of_split, single_precision_of_split));
-    if (s.method != Method::tree || s.mac != MacType::error)
+    const bool no_cells = s.periodic && s.ewald_part == EwaldPart::long_range;
+    if (s.method != Method::tree || s.mac != MacType::error || no_cells)
         return doubts;
     const double least = least_accuracy[s.order];
     if (s.precision != Precision::fp64 && s.accuracy < single_precision_floor)

@@ -23,7 +23,7 @@ import re
 import subprocess
 import tempfile
 
-ACCURACIES = [1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 1e-6]
+ACCURACIES = [5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5, 5e-6, 2e-6, 1e-6]
 WATER = """one SPC/E molecule
 
 3 atoms
