@@ -64,8 +64,9 @@ Agreement agree(comm::Communicator& comm, const settings::Settings& settings, co
                       own.lightest > 0 ? -std::ilogb(own.lightest) : no_charge};
     comm.allreduce(most, std::size(most), comm::Operation::max);
     const double least = most[9] == no_charge ? 0 : std::ldexp(1.0, -static_cast<int>(most[9]));
-    const Agreement all{comm.sum(particles.n), {comm.sum(own.magnitude), least}, most[1] != 0, most[0] != 0, most[2] != 0,
-                        most[3] != 0};
+    double sums[] = {static_cast<double>(particles.n), own.magnitude};
+    comm.allreduce(sums, 2, comm::Operation::sum);
+    const Agreement all{static_cast<int64_t>(sums[0]), {sums[1], least}, most[1] != 0, most[0] != 0, most[2] != 0, most[3] != 0};
     comm.together([&] {
         if (most[7] != -most[8])
             core::fail(core::Status::call_order,

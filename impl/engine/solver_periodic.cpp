@@ -4,6 +4,7 @@
 #include "core/timer.hpp"
 #include "engine/engine_cpu.hpp"
 #include "engine/report.hpp"
+#include "periodic/lattice_kind.hpp"
 #include "periodic/periodic.hpp"
 #include "reference/ewald_sum.hpp"
 #include "settings/choices.hpp"
@@ -195,7 +196,7 @@ void CpuEngine::finish_periodic(CpuComputation& c) {
         return;
     }
     double virial[6] = {}, pairs[6] = {}, places[6] = {};
-    if (c.all.with_sums) {
+    if (c.all.with_sums && !periodic::is_long_range(c.settings)) { // there are pairs
         c.totals = sum_up(c.executor, c.comm, view(c), sums_);
         std::copy_n(totals, 6, pairs);
         std::copy_n(totals, 6, places);

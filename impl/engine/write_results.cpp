@@ -5,6 +5,7 @@
 #include "engine/checks.hpp"
 #include "engine/rank_agreement.hpp"
 #include "particles/export_arrays.hpp"
+#include "periodic/periodic.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -133,18 +134,31 @@ void take_off_net_force(const backend::Executor& executor, const FieldView& view
     });
 }
 
-/// Positions relative to the first particle of the lowest rank that has any, so that a system far from the
-/// origin loses no digits (the net force times that shift is rounding only when all are active).
+namespace {
+
+/// Collective. A place among all ranks' particles, to which positions are relative in sums, so that a system far from the origin
+/// loses no digits (the net force times that shift is rounding only when all are active): the first particle of the lowest rank
+/// that has any; of a periodic box all ranks know one.
+void find_centre(comm::Communicator& comm, const particles::Problem& problem, double (&centre)[3]) {
+    if (problem.periodic != nullptr) {
+        const geometry::Lattice& box = problem.periodic->lattice();
+        for (int a = 0; a < 3; ++a)
+            centre[a] = box.lower[a] + 0.5 * box.edge[a];
+        return;
+    }
+    double own[3];
+    if (problem.n > 0)
+        own[0] = problem.x[0], own[1] = problem.y[0], own[2] = problem.z[0];
+    find_origin(comm, problem.n > 0 ? own : nullptr, centre);
+}
+
+} // namespace
+
 Totals sum_up(const backend::Executor& executor, comm::Communicator& comm, const FieldView& view,
               core::Buffer<double>& sums) {
     const particles::Problem& problem = view.problem;
-    double own[3], centre[3];
-    if (problem.n > 0) {
-        own[0] = problem.x[0];
-        own[1] = problem.y[0];
-        own[2] = problem.z[0];
-    }
-    find_origin(comm, problem.n > 0 ? own : nullptr, centre);
+    double centre[3];
+    find_centre(comm, problem, centre);
     Totals totals;
     comm.together([&] { totals = sum_own(executor, view, centre, sums); });
     comm.allreduce(totals.value, Totals::count, comm::Operation::sum);
