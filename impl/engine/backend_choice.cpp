@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "moments/moment_terms.hpp"
 #include "periodic/lattice_kind.hpp"
+#include "settings/choices.hpp"
 
 #include <algorithm>
 #include <array>
@@ -39,8 +40,10 @@ int32_t device_for(const comm::Communicator& comm, const settings::Settings& set
     return backend::choose_device(-1, comm.rank(), devices);
 }
 
-/// NULL where a GPU has expansions of this order.
-const char* why_not_of_order(const settings::Settings& settings) {
+/// NULL where a GPU has expansions of this order, and forces as exact.
+const char* why_not_exact(const settings::Settings& settings) {
+    if (settings::bounds_largest(settings))
+        return "mac.kind max";
     return settings.method == settings::Method::tree && moments::is_harmonic(settings.order) ? "orders above 4" : nullptr;
 }
 
@@ -57,7 +60,7 @@ const char* why_not_over_ranks(const settings::Settings& settings) {
         return "over ranks, GPUs build a tree per rank: tree.scope local";
     if (settings.exchange != settings::Exchange::push)
         return "over ranks, GPUs exchange by push only";
-    return why_not_of_order(settings);
+    return why_not_exact(settings);
 }
 
 /// Why a rank alone computes on the CPU; "": on a GPU. Throws for a GPU that is asked for and not there.
@@ -68,7 +71,7 @@ std::string why_on_cpu(const settings::Settings& settings, const Request& reques
         return "method reference";
     const bool asked = settings.backend == settings::Backend::cuda;
     const char* const lattice = periodic::why_no_gpu_lattice(settings);
-    if (const char* why = lattice != nullptr ? lattice : why_not_of_order(settings); why != nullptr) {
+    if (const char* why = lattice != nullptr ? lattice : why_not_exact(settings); why != nullptr) {
         if (asked)
             fail(Status::unsupported, "backend: gpu does not compute %s; expected backend cpu or auto", why);
         return why;

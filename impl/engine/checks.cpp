@@ -57,6 +57,23 @@ void check_order(const settings::Settings& settings) {
         fail(Status::unsupported, "order %d %s; expected 0 to %d there", settings.order, what, moments::cartesian_order);
 }
 
+void check_kind(const settings::Settings& settings, bool each) {
+    if (settings.mac_kind != settings::MacKind::max || settings.method != settings::Method::tree)
+        return;
+    const bool lengths = each && settings.softening == settings::Softening::plummer; // in a cell they are one
+    const char* const what = settings.mac != settings::MacType::error             ? "mac.type edge or box"
+                             : settings.periodic                                  ? "a periodic box"
+                             : settings.tree_scope == settings::TreeScope::global ? "tree.scope global"
+                             : lengths                                            ? "Plummer lengths of particles"
+                                                                                  : nullptr;
+    if (what != nullptr)
+        fail(Status::unsupported,
+             "mac.kind max is not had with %s; expected mac.type error, an open box, tree.scope local, and one softening length "
+             "or "
+             "splines; or mac.kind usual",
+             what);
+}
+
 void check_part(const settings::Settings& settings) {
     if (settings.ewald_part != settings::EwaldPart::long_range)
         return;

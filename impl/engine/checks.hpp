@@ -18,6 +18,8 @@ void check_charge_all(double charge);
 double scale_of_charges(double magnitude);
 /// Orders that this computation has no expansions of.
 void check_order(const settings::Settings& settings);
+/// Error(unsupported): where not all forces are within mac.accuracy (mac.kind max). each: particles have softening lengths.
+void check_kind(const settings::Settings& settings, bool each);
 /// Error(argument, unsupported): what a long-range part alone (ewald.part) is not had of.
 void check_part(const settings::Settings& settings);
 [[noreturn]] void refuse_needless_softening();

@@ -4,6 +4,7 @@
 
 #include "core/timer.hpp"
 #include "engine/checks.hpp"
+#include "engine/doubtful_targets.hpp"
 #include "engine/ranks/ranks_engine.hpp"
 #include "engine/ranks/ranks_request.hpp"
 #include "engine/report.hpp"
@@ -15,6 +16,7 @@
 #include "forces/softening.hpp"
 #include "periodic/lattice_kind.hpp"
 #include "periodic/periodic.hpp"
+#include "settings/choices.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -127,6 +129,8 @@ void CpuEngine::sum_field(CpuComputation& c, int round) {
         std::fill(std::begin(field_.image_virial), std::end(field_.image_virial), 0.0);
     } else if (c.settings.method == settings::Method::tree) {
         evaluate_tree(c);
+        if (settings::bounds_largest(c.settings))
+            bound_largest(c);
     } else if (problem_.periodic != nullptr && c.settings.method == settings::Method::reference) {
         evaluate_periodic_reference(c);
     } else {

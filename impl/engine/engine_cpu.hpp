@@ -28,6 +28,7 @@ class PeriodicSum;
 namespace graft::engine {
 
 class CpuRanks;
+class DoubtfulTargets;
 class TreeForce;
 
 /// The order in which a field's targets stand: all particles or points as they were given, the listed particles, or
@@ -80,6 +81,7 @@ class CpuEngine {
     void evaluate_tree(CpuComputation& c);
     void evaluate_own_tree(CpuComputation& c, const settings::Settings& settings);
     void evaluate_global_tree(CpuComputation& c, const settings::Settings& settings);
+    void bound_largest(CpuComputation& c); // doubtful_targets.cpp
     void evaluate_pairs(const CpuComputation& c);
     void remember(const CpuComputation& c);
     void remove_self_potential(const CpuComputation& c);
@@ -108,6 +110,7 @@ class CpuEngine {
     lists::TargetSet direct_targets_; // direct method: the targets in compact blocks
     forces::AllWorkspaces workspaces_;
     std::unique_ptr<TreeForce> tree_force_;
+    std::unique_ptr<DoubtfulTargets> doubtful_;
     Ring ring_;
     std::unique_ptr<CpuRanks> ranks_; // beside ranks with GPUs
     std::shared_ptr<periodic::PeriodicSum> periodic_;

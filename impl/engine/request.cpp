@@ -18,6 +18,7 @@ void check(const settings::Settings& settings, const Request& request) {
     else if (particles.has_active && particles.has_target)
         refuse_two_target_sets();
     check_order(settings);
+    check_kind(settings, particles.softening.present());
     check_part(settings);
 }
 

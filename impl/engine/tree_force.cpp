@@ -260,6 +260,19 @@ void TreeForce::State::tell(const Job& job) const {
                          static_cast<long long>(report.groups), report.pairs, report.cells));
 }
 
+void TreeForce::find_small(const backend::Executor& executor, const settings::Settings& settings, double share,
+                           const particles::RawField& field, char* small) const {
+    const core::Buffer<lists::Group>& groups = state_->targets.groups();
+    executor.for_each(
+        groups.size(),
+        [&](int64_t g) {
+            const double least = share * lists::size_of_factor(settings.order, settings.accuracy, groups[g].target.factor);
+            for (int64_t k = groups[g].first; k < groups[g].first + groups[g].count; ++k)
+                small[k] = std::hypot(field.ax[k], field.ay[k], field.az[k]) < least;
+        },
+        64);
+}
+
 const int32_t* TreeForce::items() const {
     return state_->targets.origin();
 }

@@ -28,6 +28,11 @@ class TreeForce {
     /// Target k of the last evaluate() -> the host's item.
     const int32_t* items() const;
 
+    /// small[k] = 1 for target k of the last evaluate() whose field is less than `share` of what the lists of its group were made
+    /// for with these settings (criterion error), 0 for the others.
+    void find_small(const backend::Executor& executor, const settings::Settings& settings, double share,
+                    const particles::RawField& field, char* small) const;
+
     /// work[i] += the interactions of the last evaluate() for host item i, an expansion counting as
     /// expansion_pairs; targets only.
     void add_work(double expansion_pairs, double* work) const;

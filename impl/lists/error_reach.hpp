@@ -40,4 +40,9 @@ GRAFT_HD inline double error_factor(int order, double accuracy, double size) {
     return size > 0 ? pow(accuracy * size, -1.0 / (order + 3)) : 1e30;
 }
 
+/// The size that a factor was made of.
+inline double size_of_factor(int order, double accuracy, double factor) {
+    return std::pow(factor, -(order + 3)) / accuracy;
+}
+
 } // namespace graft::lists

@@ -17,6 +17,19 @@ std::vector<std::string> accuracy_doubts(const Settings& asked, bool on_gpus) {
     if (s.method != Method::tree || s.mac != MacType::error || no_cells)
         return doubts;
     const double least = least_accuracy[s.order];
+    if (bounds_largest(s)) {
+        if (s.precision != Precision::fp64)
+            doubts.push_back(
+                core::format("mac.kind max: single precision keeps too little of forces that nearly cancel; expected precision "
+                             "auto or fp64"));
+        if (s.accuracy < least)
+            doubts.push_back(
+                core::format("mac.accuracy %g, mac.kind max: at order %d some force may be wrong by more; expected %g and "
+                             "more%s",
+                             asked.accuracy, s.order, margin_of_largest * least,
+                             s.order < highest_order(s, on_gpus) ? ", or a higher order" : ""));
+        return doubts;
+    }
     if (s.precision != Precision::fp64 && s.accuracy < single_precision_floor)
         doubts.push_back(core::format("mac.accuracy %g: single precision keeps errors at about 1e-6; expected precision "
                                       "fp64, or %g and more",

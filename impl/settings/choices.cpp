@@ -83,6 +83,10 @@ void choose_rest(Settings& s, bool on_gpus) {
 
 } // namespace
 
+bool bounds_largest(const Settings& s) {
+    return s.mac_kind == MacKind::max && by_accuracy(s);
+}
+
 int highest_order(const Settings& s, bool on_gpus) {
     const bool split = s.periodic && s.lattice_sum != LatticeSum::replicas && !s.replicas;
     return on_gpus || split || s.softening == Softening::plummer ? everywhere_order : largest_order;
@@ -91,6 +95,8 @@ int highest_order(const Settings& s, bool on_gpus) {
 Precision precision_of(const Settings& s) {
     if (s.precision != Precision::auto_)
         return s.precision;
+    if (bounds_largest(s)) // of pairs that nearly cancel single precision keeps too little
+        return Precision::fp64;
     const bool by_mac = (by_accuracy(s) || s.method == Method::direct) && s.accuracy < single_precision_floor;
     const bool by_lattice = s.periodic && s.ewald_accuracy > 0 && s.ewald_accuracy < single_precision_of_split;
     return by_mac || by_lattice ? Precision::fp64 : Precision::mixed;
@@ -103,6 +109,8 @@ Settings with_choices(const Settings& asked, bool on_gpus, const Call& call) {
     s.replicas = s.lattice_sum == LatticeSum::replicas ||
                  (may_have_replicas(s, on_gpus) && call.forces_alone && call.particles >= least_for_replicas);
     s.precision = precision_of(asked);
+    if (bounds_largest(s))
+        s.accuracy /= margin_of_largest;
     choose_rest(s, on_gpus);
     return s;
 }

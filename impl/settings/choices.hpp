@@ -15,6 +15,11 @@ inline constexpr int largest_order = 12;
 /// What single precision makes a force of a box that is split wrong by, over the typical field.
 inline constexpr double single_precision_of_split = 1e-6;
 
+/// Of mac.kind max: cells are more exact by this than what is asked of all forces. Measured: docs/lab/accuracy.md.
+inline constexpr double margin_of_largest = 100;
+/// Whether mac.accuracy is of all forces, and something is done about it.
+bool bounds_largest(const Settings& settings);
+
 /// What is known of a call when its settings are chosen. The same on all ranks.
 struct Call {
     int64_t particles = 0;     // of all ranks, about

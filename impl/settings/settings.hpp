@@ -17,6 +17,8 @@ enum class Softening : int32_t { none, plummer, spline };
 enum class Walk : int32_t { group, transposed };
 /// Whether cells far from a group of targets are summed as one polynomial of the group (m2l_choice.hpp).
 enum class Local : int32_t { auto_, off, on };
+/// What mac.accuracy is of: 99 forces of 100, or all (engine/doubtful_targets.hpp).
+enum class MacKind : int32_t { usual, max };
 /// How the images of a periodic box are summed (periodic/periodic.hpp). auto_: by the call, see choices.hpp.
 enum class LatticeSum : int32_t { auto_, split, replicas };
 enum class LongRange : int32_t { auto_, sum, mesh };

@@ -121,4 +121,16 @@ TEST(AccuracyReach, the_text_has_the_limits) {
         EXPECT_EQ(settings::least_accuracy[order], settings::least_accuracy[12]);
 }
 
+TEST(AccuracyReach, of_all_forces_is_warned_of_by_what_was_asked) {
+    settings::Settings s = with(-1, 1e-6, settings::Precision::auto_);
+    s.mac_kind = settings::MacKind::max;
+    s.interaction = settings::Interaction::coulomb; // no exception
+    EXPECT_EQ(doubts_of(s), "");
+    s.precision = settings::Precision::mixed;
+    EXPECT_NE(doubts_of(s).find("mac.kind max: single precision"), std::string::npos);
+    s.precision = settings::Precision::fp64, s.order = 4;
+    EXPECT_NE(doubts_of(s).find("mac.accuracy 1e-06, mac.kind max: at order 4"), std::string::npos);
+    EXPECT_NE(doubts_of(s).find("expected 0.0003 and more, or a higher order"), std::string::npos);
+}
+
 } // namespace
