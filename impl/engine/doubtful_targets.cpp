@@ -45,8 +45,9 @@ void DoubtfulTargets::find(const backend::Executor& executor, const settings::Se
     }
 }
 
-void DoubtfulTargets::sum(const backend::Executor& executor, comm::Communicator& comm, const settings::Settings& given, Ring& ring,
-                          const particles::Problem& sources, forces::AllWorkspaces& workspaces, particles::RawField& field) {
+void DoubtfulTargets::sum(const backend::Executor& executor, comm::Communicator& comm, const settings::Settings& given,
+                          Ring& ring, const particles::Problem& sources, forces::AllWorkspaces& workspaces,
+                          particles::RawField& field) {
     settings::Settings settings = given;
     settings.precision = settings::Precision::fp64;
     const bool with_potential = !field.potential.empty();

@@ -147,8 +147,11 @@ void find_centre(comm::Communicator& comm, const particles::Problem& problem, do
         return;
     }
     double own[3];
-    if (problem.n > 0)
-        own[0] = problem.x[0], own[1] = problem.y[0], own[2] = problem.z[0];
+    if (problem.n > 0) {
+        own[0] = problem.x[0];
+        own[1] = problem.y[0];
+        own[2] = problem.z[0];
+    }
     find_origin(comm, problem.n > 0 ? own : nullptr, centre);
 }
 

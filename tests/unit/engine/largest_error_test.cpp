@@ -100,13 +100,15 @@ std::vector<double> sums_of_sizes(const Cloud& cloud, const Cloud& at) {
     std::vector<double> sums(at.x.size());
     for (size_t i = 0; i < at.x.size(); ++i)
         for (size_t j = 0; j < cloud.x.size(); ++j) {
-            const double x = at.x[i] - cloud.x[j], y = at.y[i] - cloud.y[j], z = at.z[i] - cloud.z[j], square = x * x + y * y + z * z;
+            const double x = at.x[i] - cloud.x[j], y = at.y[i] - cloud.y[j], z = at.z[i] - cloud.z[j];
+            const double square = x * x + y * y + z * z;
             sums[i] += square > 0 ? std::abs(cloud.q[j]) / square : 0;
         }
     return sums;
 }
 
-void expect_within(const Results& got, const Results& exact, const std::vector<double>& sums, double accuracy, const Choice& choice) {
+void expect_within(const Results& got, const Results& exact, const std::vector<double>& sums, double accuracy,
+                   const Choice& choice) {
     constexpr double rounding = 1e-14;
     double worst = 0;
     for (size_t i = 0; i < sums.size(); ++i) {
