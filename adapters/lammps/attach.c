@@ -56,10 +56,31 @@ static int32_t check_host(graft_lammps* at) {
 /* LAMMPS's pairs take Graft's alpha, and its kspace style stands still. */
 static int32_t take_kspace(graft_lammps* at) {
     double alpha = 0;
-    const int32_t status = lammps_choose_alpha(at, &alpha);
-    if (status != GRAFT_OK)
-        return status;
-    return lammps_run(at->host, at->lammps, "kspace_modify gewald %.15g compute no", alpha);
+    int32_t status = lammps_choose_alpha(at, &alpha);
+    if (status == GRAFT_OK)
+        status = lammps_run(at->host, at->lammps, "kspace_modify gewald %.15g compute no", alpha);
+    at->kspace_is_ours = status == GRAFT_OK;
+    return status;
+}
+
+/* Where it is not ours to say more, as the fix is gone, a kspace style may be another one, whose alpha is the deck's. */
+static int32_t give_kspace_back(graft_lammps* at, int fix_is_there) {
+    at->kspace_is_ours = 0;
+    return lammps_run(at->host, at->lammps, fix_is_there ? "kspace_modify gewald 0 compute yes" : "kspace_modify compute yes");
+}
+
+/* Collective. What one before it through this fix took, perhaps in a LAMMPS that is no more: then not all ranks know of it. */
+static int32_t give_back_of_another(graft_lammps* at) {
+    int is_there = 0, has_kspace = 0;
+    int32_t status = GRAFT_OK, ours = at->kspace_is_ours;
+    if (at->comm != NULL && at->comm->comm_allreduce(at->comm->self, &ours, &ours, 1, GRAFT_I32, GRAFT_COMM_MAX) != GRAFT_OK)
+        return lammps_fail(GRAFT_ERROR_COMMUNICATION, "the ranks could not tell each other whether a kspace style stands still");
+    if (ours)
+        status = lammps_find_fix(at, &is_there, &has_kspace);
+    if (status == GRAFT_OK && has_kspace)
+        status = give_kspace_back(at, is_there);
+    at->kspace_is_ours = 0;
+    return status;
 }
 
 static int32_t add_to_host(graft_lammps* at) {
@@ -153,9 +174,9 @@ static int32_t remove_from_host(graft_lammps* at) {
         host->set_callback(at->lammps, at->fix, NULL, NULL);
         if (at->fix_is_ours)
             status = lammps_run(host, at->lammps, "unfix %s", at->fix);
-        if (status == GRAFT_OK && at->long_range && has_kspace)
-            status = lammps_run(host, at->lammps, "kspace_modify gewald 0 compute yes");
     }
+    if (status == GRAFT_OK && at->kspace_is_ours && has_kspace)
+        status = give_kspace_back(at, is_there);
     return status;
 }
 
@@ -192,12 +213,14 @@ int32_t graft_lammps_attach(void* lammps, const char* fix, const char* deck, gra
         snprintf(text, sizeof text, "%s", graft_lammps_error());
         if (at->fix_is_ours)
             remove_from_host(at);
+        else if (at->kspace_is_ours)
+            give_kspace_back(at, 1);
         release(at);
         return lammps_fail(status, "%s", text);
     }
     lammps_put_on(at);
     *attached = at;
-    return GRAFT_OK;
+    return at->long_range ? GRAFT_OK : give_back_of_another(at);
 }
 
 int32_t graft_lammps_detach(graft_lammps** attached) {

@@ -39,6 +39,7 @@ void lammps_put_on(graft_lammps* at) {
     before = find(at->lammps, at->fix);
     if (before != NULL) {
         at->fix_is_ours = at->fix_is_ours || before->fix_is_ours;
+        at->kspace_is_ours = at->kspace_is_ours || before->kspace_is_ours;
         take_off(before);
     }
     at->next = first;

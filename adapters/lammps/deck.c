@@ -74,15 +74,18 @@ static int32_t find_cutoff(graft_lammps* at, graft_options* options) {
     int32_t status = at->graft->options_get_double(options, "ewald.alpha", &alpha);
     if (status == GRAFT_OK)
         status = at->graft->options_get_double(options, "ewald.cutoff", &cutoff);
-    if (status != GRAFT_OK || alpha > 0 || cutoff > 0)
-        return status;
+    if (status != GRAFT_OK)
+        return lammps_fail(status, "%s", at->graft->last_error());
+    if (alpha > 0 || cutoff > 0)
+        return GRAFT_OK;
     told = at->host->extract_pair != NULL ? at->host->extract_pair(at->lammps, "cut_coul") : NULL;
-    if (told != NULL)
-        return at->graft->options_set_double(options, "ewald.cutoff", *told);
-    lammps_fail(GRAFT_ERROR_ARGUMENT,
-                "ewald.part is long_range, and this LAMMPS does not tell the Coulomb cut-off of its pair style; "
-                "give it as ewald.cutoff in Graft's deck, after a pair_style with coul/long in LAMMPS's");
-    return GRAFT_ERROR_ARGUMENT;
+    if (told == NULL)
+        return lammps_fail(
+            GRAFT_ERROR_ARGUMENT,
+            "ewald.part is long_range, and this LAMMPS does not tell the Coulomb cut-off of its pair style; give it as "
+            "ewald.cutoff in Graft's deck, after a pair_style with coul/long in LAMMPS's");
+    status = at->graft->options_set_double(options, "ewald.cutoff", *told);
+    return status == GRAFT_OK ? status : lammps_fail(status, "%s", at->graft->last_error());
 }
 
 /* What the adapter must know of the deck, in the order asked for. */

@@ -46,6 +46,7 @@ struct graft_lammps {
     int32_t long_range;    /* the deck's ewald.part: LAMMPS sums the pairs, and Graft is in the place of its kspace style */
     double constant;       /* in front of charge charge / r: LAMMPS's energy units */
     int32_t fix_is_ours;   /* created by attach */
+    int32_t kspace_is_ours; /* LAMMPS's kspace style stands still for this attachment, or one before it through this fix */
     int32_t has_bonds;     /* the compute that tells the bonds exists */
     int32_t special_known; /* when attaching: the Coulomb factors of special_bonds */
     double special[3];

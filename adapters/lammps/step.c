@@ -180,9 +180,8 @@ int32_t lammps_choose_alpha(graft_lammps* at, double* alpha) {
     if (status == GRAFT_OK)
         status = compute(at, &atoms, &energy, NULL);
     if (status == GRAFT_OK && at->graft->query(at->context, "ewald.alpha", alpha) != GRAFT_OK)
-        status =
-            lammps_fail(GRAFT_ERROR_CALL_ORDER, "there are no charges that an alpha could be chosen for; attach Graft when atoms "
-                                                "have theirs");
+        status = lammps_fail(GRAFT_ERROR_CALL_ORDER,
+                             "there are no atoms that an alpha could be chosen for; attach Graft when they are there");
     snprintf(text, sizeof text, "%.15g", *alpha);
     if (status == GRAFT_OK && at->graft->context_set(at->context, "ewald.alpha", text) != GRAFT_OK)
         status = lammps_fail(GRAFT_ERROR_ARGUMENT, "%s", at->graft->last_error());

@@ -93,6 +93,13 @@ void fcs_renew(FCS handle) {
     handle->box_is_told = false;
 }
 
+void fcs_keep_tuning(FCS handle, bool same) {
+    if (same)
+        return;
+    handle->tuned = false;
+    handle->near.alpha = 0;
+}
+
 FCSResult fcs_destroy(FCS handle) {
     if (handle == FCS_NULL)
         return FCS_RESULT_SUCCESS;
@@ -150,7 +157,7 @@ static FCSResult set_flag(const char* function, fcs_int* kept, fcs_int flag) {
 
 FCSResult fcs_set_near_field_flag(FCS handle, fcs_int flag) {
     NOT_NULL(handle);
-    handle->tuned = handle->tuned && handle->near.flag == flag;
+    fcs_keep_tuning(handle, handle->near.flag == flag);
     return set_flag(__func__, &handle->near.flag, flag);
 }
 
@@ -188,7 +195,7 @@ FCSResult fcs_set_periodicity(FCS handle, const fcs_int* periodicity) {
         if (periodicity[k] != 0 && periodicity[k] != 1)
             return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, __func__, "periodicity %d along axis %d; expected 0 or 1", periodicity[k],
                             k);
-    handle->tuned = handle->tuned && memcmp(handle->periodicity, periodicity, sizeof handle->periodicity) == 0;
+    fcs_keep_tuning(handle, memcmp(handle->periodicity, periodicity, sizeof handle->periodicity) == 0);
     memcpy(handle->periodicity, periodicity, sizeof handle->periodicity);
     handle->given |= has_periodicity;
     return FCS_RESULT_SUCCESS;
@@ -202,7 +209,7 @@ FCSResult fcs_set_total_particles(FCS handle, fcs_int total_particles) {
     NOT_NULL(handle);
     if (total_particles < 0)
         return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, __func__, "%d particles; expected 0 or more", total_particles);
-    handle->tuned = handle->tuned && handle->total_particles == total_particles;
+    fcs_keep_tuning(handle, handle->total_particles == total_particles);
     handle->total_particles = total_particles;
     handle->given |= has_total;
     return FCS_RESULT_SUCCESS;
@@ -217,7 +224,7 @@ FCSResult fcs_set_tolerance(FCS handle, fcs_int type, fcs_float tolerance) {
     if (type < FCS_TOLERANCE_TYPE_UNDEFINED || type > FCS_TOLERANCE_TYPE_FIELD_REL || (type != 0 && !(tolerance > 0)))
         return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, __func__, "tolerance %g of type %d; expected above 0, and a type of 0 to 6",
                         tolerance, type);
-    handle->tuned = handle->tuned && handle->tolerance_type == type && handle->tolerance == tolerance;
+    fcs_keep_tuning(handle, handle->tolerance_type == type && handle->tolerance == tolerance);
     handle->tolerance_type = type;
     handle->tolerance = tolerance;
     return FCS_RESULT_SUCCESS;

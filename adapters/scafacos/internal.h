@@ -56,6 +56,8 @@ FCSResult fcs_graft_failed(const struct _FCS_t* handle, const char* function, in
 FCSResult fcs_agree(MPI_Comm communicator, const char* function, FCSResult result, double* sums, int count);
 /* Forgets the context: options have changed. */
 void fcs_renew(FCS handle);
+/* What fcs_tune has found holds no longer, unless `same`. */
+void fcs_keep_tuning(FCS handle, bool same);
 /* Whether the handle's method leaves the near field to the host. */
 bool fcs_delegates(const struct _FCS_t* handle);
 

@@ -20,7 +20,7 @@ FCSResult fcs_get_near_field_delegation(FCS handle, fcs_int* near_field_delegati
 
 /* r_cut 0: fcs_tune chooses. */
 static FCSResult ask_for(FCS handle, double r_cut) {
-    handle->tuned = handle->tuned && (handle->near.flag != 0 || handle->near.asked_r_cut == r_cut);
+    fcs_keep_tuning(handle, handle->near.flag != 0 || handle->near.asked_r_cut == r_cut);
     handle->near.asked_r_cut = r_cut;
     return FCS_RESULT_SUCCESS;
 }

@@ -260,15 +260,18 @@ static FCSResult begin(FCS handle, const char* function, const charges* c, dues*
     return result;
 }
 
-/* Collective. Ranks with tolerances of their own would measure unlike often. */
-static FCSResult same_tolerance(FCS handle) {
-    const double type = handle->tolerance_type, tolerance = handle->tolerance;
-    const double mine[4] = {type, -type, tolerance, -tolerance};
-    double most[4] = {0};
-    MPI_Allreduce(mine, most, 4, MPI_DOUBLE, MPI_MAX, handle->communicator);
+/* Collective. Ranks with tolerances of their own would measure unlike often, and those with a flag of their own not split. */
+static FCSResult same_settings(FCS handle) {
+    const double type = handle->tolerance_type, tolerance = handle->tolerance, near = handle->near.flag;
+    const double mine[6] = {type, -type, tolerance, -tolerance, near, -near};
+    double most[6] = {0};
+    MPI_Allreduce(mine, most, 6, MPI_DOUBLE, MPI_MAX, handle->communicator);
     if (most[0] != -most[1] || most[2] != -most[3])
         return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, "fcs_tune", "ranks have different tolerances, here %g of type %d", tolerance,
                         handle->tolerance_type);
+    if (most[4] != -most[5])
+        return fcs_fail(FCS_ERROR_WRONG_ARGUMENT, "fcs_tune", "ranks have different near_field_flags, here %d",
+                        handle->near.flag);
     return FCS_RESULT_SUCCESS;
 }
 
@@ -295,7 +298,8 @@ static FCSResult split(FCS handle, const charges* c) {
     handle->near.alpha = 0;
     handle->near.r_cut = handle->near.asked_r_cut > 0 ? handle->near.asked_r_cut : usual_cutoff(handle);
     result = once(handle, &wish, c, &energy, &alpha);
-    handle->near.alpha = alpha > 0 ? alpha : 3 / handle->near.r_cut;
+    if (result == FCS_RESULT_SUCCESS)
+        handle->near.alpha = alpha > 0 ? alpha : 3 / handle->near.r_cut; /* no particles */
     return result;
 }
 
@@ -304,7 +308,7 @@ static FCSResult tune(FCS handle, const charges* c) {
     fields coarse = {0}, fine = {0};
     bool measured = true;
     const size_t each = (size_t)(c->n > 0 ? c->n : 1) * sizeof(double);
-    FCSResult result = same_tolerance(handle);
+    FCSResult result = same_settings(handle);
     fcs_renew(handle);
     handle->accuracy = 0;
     if (result == FCS_RESULT_SUCCESS && handle->tolerance_type != FCS_TOLERANCE_TYPE_UNDEFINED) {

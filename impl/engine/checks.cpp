@@ -58,19 +58,21 @@ void check_order(const settings::Settings& settings) {
 }
 
 void check_kind(const settings::Settings& settings, bool each) {
-    if (settings.mac_kind != settings::MacKind::max || settings.method != settings::Method::tree)
+    if (settings.mac_kind != settings::MacKind::max || settings.method == settings::Method::reference)
         return;
+    const bool tree = settings.method == settings::Method::tree;
     const bool lengths = each && settings.softening == settings::Softening::plummer; // in a cell they are one
-    const char* const what = settings.mac != settings::MacType::error             ? "mac.type edge or box"
-                             : settings.periodic                                  ? "a periodic box"
-                             : settings.tree_scope == settings::TreeScope::global ? "tree.scope global"
-                             : lengths                                            ? "Plummer lengths of particles"
-                                                                                  : nullptr;
+    const char* const what = settings.periodic                                            ? "a periodic box"
+                             : settings.conserve_momentum                                 ? "conserve_momentum"
+                             : tree && settings.mac != settings::MacType::error           ? "mac.type edge or box"
+                             : tree && settings.tree_scope == settings::TreeScope::global ? "tree.scope global"
+                             : tree && lengths                                            ? "Plummer lengths of particles"
+                                                                                          : nullptr;
     if (what != nullptr)
         fail(Status::unsupported,
-             "mac.kind max is not had with %s; expected mac.type error, an open box, tree.scope local, and one softening length "
-             "or "
-             "splines; or mac.kind usual",
+             "mac.kind max is not had with %s; expected mac.type error, an open box, tree.scope local, no conserve_momentum, and "
+             "one "
+             "softening length or splines; or mac.kind usual",
              what);
 }
 

@@ -2,11 +2,10 @@
 // See doubtful_targets.hpp.
 #include "engine/doubtful_targets.hpp"
 
+#include "core/timer.hpp"
 #include "engine/engine_cpu.hpp"
 #include "engine/tree_force.hpp"
 #include "essential/forest.hpp"
-
-#include <utility>
 
 namespace graft::engine {
 
@@ -67,33 +66,44 @@ void DoubtfulTargets::sum(const backend::Executor& executor, comm::Communicator&
     }
 }
 
-/// Collective, of the tree's field: that no force is wrong by more than mac.accuracy asks.
-void CpuEngine::bound_largest(CpuComputation& c) {
+/// Collective, of the field that the tree has with these settings: that no force is wrong by more than mac.accuracy asks.
+void CpuEngine::bound_largest(CpuComputation& c, settings::Settings settings) {
     const double all = static_cast<double>(c.all.particles);
     c.comm.together([&] {
         if (!doubtful_)
             doubtful_ = std::make_unique<DoubtfulTargets>(memory_);
     });
     for (bool first = true;; first = false) {
-        c.comm.together([&] { doubtful_->find(c.executor, c.settings, *tree_force_, problem_, field_); });
+        c.comm.together([&] { doubtful_->find(c.executor, settings, *tree_force_, problem_, field_); });
         const bool of_all = problem_.all_targets && !problem_.points;
         double sums[] = {static_cast<double>(doubtful_->count()),
-                         c.report.pairs + c.report.cells * static_cast<double>(essential::direct_count(c.settings)),
+                         c.report.pairs + c.report.cells * static_cast<double>(essential::direct_count(settings)),
                          of_all ? 0.0 : 1.0};
         c.comm.allreduce(sums, 3, comm::Operation::sum);
-        const double pairs = sums[0] * all;
-        if (pairs == 0)
+        if (sums[0] == 0)
             return;
-        if (!first || pairs <= sums[1] || sums[2] > 0) { // the fields of all are known, or they are not
-            doubtful_->sum(c.executor, c.comm, c.settings, ring_, problem_, workspaces_, field_);
-            c.report.pairs += static_cast<double>(doubtful_->count()) * all;
+        if (!first || sums[0] * all <= sums[1] || sums[2] > 0) { // the fields of all are known, or they are not
+            sum_doubtful(c, sums[0]);
             return;
         }
-        const bool history = std::exchange(c.settings.mac_history, true);
-        c.comm.together([&] { remember(c); });
-        evaluate_tree(c);
-        c.settings.mac_history = history;
+        settings.mac_history = true;
+        c.comm.together([&] { remember(c, settings); });
+        evaluate_own_tree(c, settings);
     }
+}
+
+/// Collective. `count`: of all ranks.
+void CpuEngine::sum_doubtful(CpuComputation& c, double count) {
+    const core::Timer timer;
+    const double all = static_cast<double>(c.all.particles);
+    if (c.comm.rank() == 0 && c.environment.log.wants(core::LogLevel::info))
+        c.environment.log.write(
+            core::LogLevel::info,
+            core::format("mac.kind max: %.0f fields are much smaller than those around: all pairs are summed, %.3g", count,
+                         count * all));
+    doubtful_->sum(c.executor, c.comm, c.settings, ring_, problem_, workspaces_, field_);
+    c.report.pairs += static_cast<double>(doubtful_->count()) * all;
+    c.report.time_s.forces += timer.seconds();
 }
 
 } // namespace graft::engine

@@ -9,8 +9,6 @@
 #include "engine/direct_force.hpp"
 #include "engine/rank_ring.hpp"
 
-#include <vector>
-
 namespace graft::engine {
 
 class TreeForce;

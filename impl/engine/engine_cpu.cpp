@@ -113,7 +113,7 @@ void CpuEngine::evaluate(CpuComputation& c) {
         sum_field(c, round);
     while (refine(c, round++));
     if (c.settings.method == settings::Method::tree && c.all.particles > 0 && !periodic::is_long_range(c.settings))
-        c.comm.together([&] { remember(c); });
+        c.comm.together([&] { remember(c, c.settings); });
     if (!c.comm.alone())
         measure_ranks(c.comm, c.settings, before, c.report);
 }
@@ -129,8 +129,6 @@ void CpuEngine::sum_field(CpuComputation& c, int round) {
         std::fill(std::begin(field_.image_virial), std::end(field_.image_virial), 0.0);
     } else if (c.settings.method == settings::Method::tree) {
         evaluate_tree(c);
-        if (settings::bounds_largest(c.settings))
-            bound_largest(c);
     } else if (problem_.periodic != nullptr && c.settings.method == settings::Method::reference) {
         evaluate_periodic_reference(c);
     } else {
@@ -181,6 +179,8 @@ void CpuEngine::evaluate_tree(CpuComputation& c) {
     else
         evaluate_global_tree(c, settings);
     tuning.after(c.report, settings.leaf, settings.group);
+    if (settings::bounds_largest(settings))
+        bound_largest(c, settings);
 }
 
 void CpuEngine::evaluate_own_tree(CpuComputation& c, const settings::Settings& settings) {
@@ -211,9 +211,9 @@ void CpuEngine::evaluate_global_tree(CpuComputation& c, const settings::Settings
 }
 
 /// The size of the field at each particle, for the error MAC of the next call.
-void CpuEngine::remember(const CpuComputation& c) {
+void CpuEngine::remember(const CpuComputation& c, const settings::Settings& settings) {
     problem_.last.resize(0);
-    if (c.settings.mac != settings::MacType::error || !c.settings.mac_history || !problem_.all_targets)
+    if (settings.mac != settings::MacType::error || !settings.mac_history || !problem_.all_targets)
         return;
     problem_.last.resize(problem_.n);
     const FieldView own = view(c);

@@ -81,9 +81,10 @@ class CpuEngine {
     void evaluate_tree(CpuComputation& c);
     void evaluate_own_tree(CpuComputation& c, const settings::Settings& settings);
     void evaluate_global_tree(CpuComputation& c, const settings::Settings& settings);
-    void bound_largest(CpuComputation& c); // doubtful_targets.cpp
+    void bound_largest(CpuComputation& c, settings::Settings settings); // doubtful_targets.cpp
     void evaluate_pairs(const CpuComputation& c);
-    void remember(const CpuComputation& c);
+    void sum_doubtful(CpuComputation& c, double count);
+    void remember(const CpuComputation& c, const settings::Settings& settings);
     void remove_self_potential(const CpuComputation& c);
     const int32_t* items(FieldOrder order) const;
     FieldView view(const CpuComputation& c) const { return {problem_, field_, items(c.order)}; }

@@ -35,7 +35,8 @@ int positions(const ParticleInput& input, int dimension, ImportArray first, doub
 ImportStep::ImportStep(backend::DeviceMemory& memory)
     : x(memory, "x"), y(memory, "y"), z(memory, "z"), charge(memory, "charges"),
       softening(memory, "softening"), point_x(memory, "point x"), point_y(memory, "point y"),
-      point_z(memory, "point z"), point_length(memory, "target softening"), staging_(memory),
+      point_z(memory, "point z"), point_length(memory, "target softening"), point_charge(memory, "target charges"),
+      staging_(memory),
       active_(memory, "target marks"), owner_(memory, "target entries"), host_active_(memory, "target marks"),
       chosen_(memory, "targets"), chosen_count_(memory, "target count") {}
 
@@ -186,18 +187,20 @@ forces::DeviceSources ImportStep::targets(Computation& c) {
         for (backend::DeviceBuffer<double>* values : {&point_x, &point_y, &point_z})
             values->resize(job.targets);
         point_length.resize(job.per_particle ? job.targets : 0);
+        point_charge.resize(job.settings.periodic ? job.targets : 0);
         chosen_.resize(job.n);
         chosen_count_.resize(1);
         backend::select_flagged(c.queue, active_.data(), chosen_.data(), chosen_count_.data(), job.n);
         gather(c.queue, chosen_.data(), job.targets,
-               {x.data(), y.data(), z.data(), job.per_particle ? softening.data() : nullptr},
-               {point_x.data(), point_y.data(), point_z.data(), point_length.data()});
+               {x.data(), y.data(), z.data(), job.per_particle ? softening.data() : nullptr,
+                job.settings.periodic ? charge.data() : nullptr},
+               {point_x.data(), point_y.data(), point_z.data(), point_length.data(), point_charge.data()});
     }
     if (job.some() || job.with_points)
         return {point_x.data(),
                 point_y.data(),
                 point_z.data(),
-                nullptr,
+                job.some() && job.settings.periodic ? point_charge.data() : nullptr,
                 job.per_particle ? point_length.data() : nullptr,
                 job.targets};
     forces::DeviceSources all = sources(job);

@@ -29,6 +29,7 @@ class ImportStep {
 
     backend::DeviceBuffer<double> x, y, z, charge, softening;
     backend::DeviceBuffer<double> point_x, point_y, point_z, point_length; // targets that are not all
+    backend::DeviceBuffer<double> point_charge; // of chosen particles in a periodic box, whose waves they feel, too
 
   private:
     void import_group(Computation& c, int count, const particles::DeviceRealImport* imports, int64_t n);

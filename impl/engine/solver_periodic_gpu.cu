@@ -18,14 +18,13 @@ double pair_cost(settings::Precision precision) {
 }
 
 constexpr const char* mesh_is_not_had =
-    "with method direct, and on GPUs over ranks, for some of the particles alone and with Plummer's softening";
+    "with method direct, and on GPUs over ranks and with Plummer's softening";
 
-/// What a mesh may be used for: not over ranks, whose structure factors are added up, nor for some targets alone, whose charges
-/// are not at hand.
+/// What a mesh may be used for: not over ranks, whose structure factors are added up.
 periodic::MeshModel mesh_model(const DeviceJob& job) {
     const settings::Settings& s = job.settings;
     constexpr int64_t least_for_mesh = 8000; // below, launches take longer than what they save
-    const bool had = !job.sums_exactly && !job.over_ranks && !job.some() && s.softening != settings::Softening::plummer;
+    const bool had = !job.sums_exactly && !job.over_ranks && s.softening != settings::Softening::plummer;
     const bool asked = s.long_range == settings::LongRange::mesh;
     const bool pays = s.long_range == settings::LongRange::auto_ && job.n >= least_for_mesh;
     periodic::MeshModel mesh{had && (asked || pays), had && asked, periodic::most_mesh_points};
@@ -97,7 +96,6 @@ void LatticeStep::plan(Computation& c) {
                             static_cast<double>(s.precision),
                             static_cast<double>(s.method),
                             static_cast<double>(s.long_range),
-                            static_cast<double>(job.some()),
                             static_cast<double>(job.sums_exactly),
                             s.theta,
                             static_cast<double>(s.mac),

@@ -42,7 +42,8 @@ GRAFT_HD inline double error_factor(int order, double accuracy, double size) {
 
 /// The size that a factor was made of.
 inline double size_of_factor(int order, double accuracy, double factor) {
-    return std::pow(factor, -(order + 3)) / accuracy;
+    constexpr double without_field = 1e30; // error_factor()
+    return factor >= without_field ? 0 : std::pow(factor, -(order + 3)) / accuracy;
 }
 
 } // namespace graft::lists

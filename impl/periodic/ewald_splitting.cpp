@@ -170,7 +170,7 @@ double unit_of(const EwaldInput& p) {
     return typical_field(p) * std::sqrt(mean) / std::sqrt(2.0);
 }
 
-/// Of what is not the host's. The cut-off is that of all pairs: a background takes away what they do.
+/// Of what is not the host's. As the host's cut-off is no part of it, a net charge's background is that of all pairs.
 Found waves_alone(const EwaldInput& p, double error, bool mesh) {
     EwaldSplit split;
     split.alpha = p.alpha > 0 ? p.alpha : product_for(p, p.host_cutoff, error) / p.host_cutoff;
@@ -219,10 +219,15 @@ Found cheapest(const EwaldInput& p, double width, double error, bool mesh, const
 } // namespace
 
 EwaldSplit split_ewald(const EwaldInput& p) {
+    if (p.pairs_elsewhere && !(p.square_sum > 0)) { // how it is split does not hang on the charges
+        EwaldInput any = p;
+        any.square_sum = static_cast<double>(any.particles = std::max<int64_t>(p.particles, 1));
+        return split_ewald(any);
+    }
     const double unit = unit_of(p);
     const double width = std::min({p.lattice.width(0), p.lattice.width(1), p.lattice.width(2)});
     if (p.particles == 0 || !(unit > 0)) // no charge: any splitting will do
-        return {p.alpha > 0 ? p.alpha : 2 / width, 0.5 * width, 0, {}};
+        return {2 / width, 0.5 * width, 0, {}};
     const double error = std::max(p.accuracy, 1e-15) * unit, rough = std::max(p.accuracy, p.cells.accuracy) * unit;
     const std::vector<Leaves> leaves = p.cells.allowed ? possible_leaves(p) : std::vector<Leaves>();
     Found best = cheapest(p, width, error, false, nullptr);

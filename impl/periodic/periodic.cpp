@@ -33,6 +33,7 @@ constexpr double cell_costs[2][5] = {{15, 17, 20, 27, 35}, {12, 14, 17, 24, 32}}
 constexpr int cell_group = 64;                                                    // what suits cells
 constexpr double share_of_splitting = 0.2; // of mac.accuracy: as large an error as that of cells of order 4
 constexpr int64_t least_for_cells = 2048;  // particles
+constexpr double usual_of_hosts = 1e-5;    // of a long-range part alone
 
 } // namespace
 
@@ -68,6 +69,8 @@ double PeriodicSum::accuracy_of(const settings::Settings& s) {
         return 1e-13; // of its vacuum: what others are compared with must not share their error
     if (s.ewald_accuracy > 0)
         return s.ewald_accuracy;
+    if (is_long_range(s))
+        return std::max(rounding, usual_of_hosts);
     if (s.method != settings::Method::tree || s.theta == 0)
         return rounding;
     return std::max(rounding, s.mac == settings::MacType::error ? std::min(0.01 * s.accuracy, 1e-5) : 1e-6);

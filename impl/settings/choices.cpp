@@ -95,9 +95,10 @@ int highest_order(const Settings& s, bool on_gpus) {
 Precision precision_of(const Settings& s) {
     if (s.precision != Precision::auto_)
         return s.precision;
-    if (bounds_largest(s)) // of pairs that nearly cancel single precision keeps too little
+    if (s.mac_kind == MacKind::max) // of pairs that nearly cancel single precision keeps too little
         return Precision::fp64;
-    const bool by_mac = (by_accuracy(s) || s.method == Method::direct) && s.accuracy < single_precision_floor;
+    const bool no_pairs = s.periodic && s.ewald_part == EwaldPart::long_range;
+    const bool by_mac = (by_accuracy(s) || s.method == Method::direct) && !no_pairs && s.accuracy < single_precision_floor;
     const bool by_lattice = s.periodic && s.ewald_accuracy > 0 && s.ewald_accuracy < single_precision_of_split;
     return by_mac || by_lattice ? Precision::fp64 : Precision::mixed;
 }

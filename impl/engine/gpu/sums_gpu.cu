@@ -137,8 +137,8 @@ __global__ void compose_kernel(const int32_t* outer, const int32_t* inner, int64
 }
 
 struct GatherArrays {
-    const double* from[4];
-    double* to[4];
+    const double* from[gathered_arrays];
+    double* to[gathered_arrays];
 };
 
 __global__ void gather_kernel(const int32_t* index, int64_t n, const GatherArrays arrays,
@@ -146,7 +146,7 @@ __global__ void gather_kernel(const int32_t* index, int64_t n, const GatherArray
     const int64_t k = int64_t{blockIdx.x} * threads + threadIdx.x;
     if (k >= n || backend::stopped(status))
         return;
-    for (int a = 0; a < 4; ++a)
+    for (int a = 0; a < gathered_arrays; ++a)
         if (arrays.from[a] != nullptr)
             arrays.to[a][k] = arrays.from[a][index[k]];
 }
@@ -219,10 +219,10 @@ void compose(backend::Queue& queue, const int32_t* outer, const int32_t* inner, 
     ++queue.launches;
 }
 
-void gather(backend::Queue& queue, const int32_t* index, int64_t n, const double* const (&from)[4],
-            double* const (&to)[4]) {
+void gather(backend::Queue& queue, const int32_t* index, int64_t n, const double* const (&from)[gathered_arrays],
+            double* const (&to)[gathered_arrays]) {
     GatherArrays arrays;
-    for (int a = 0; a < 4; ++a)
+    for (int a = 0; a < gathered_arrays; ++a)
         arrays.from[a] = from[a], arrays.to[a] = to[a];
     gather_kernel<<<backend::blocks_for(n, threads), threads, 0, queue.stream()>>>(index, n, arrays,
                                                                                    queue.status());

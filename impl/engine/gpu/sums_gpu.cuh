@@ -41,8 +41,9 @@ void remember_field(backend::Queue& queue, const forces::DeviceField& field, con
 
 /// Enqueued: out[k] = outer[inner[k]].
 void compose(backend::Queue& queue, const int32_t* outer, const int32_t* inner, int64_t n, int32_t* out);
-/// Enqueued: to_a[k] = a[index[k]] for up to four arrays, null ones left out.
-void gather(backend::Queue& queue, const int32_t* index, int64_t n, const double* const (&from)[4],
-            double* const (&to)[4]);
+/// Enqueued: to_a[k] = a[index[k]] for up to five arrays, null ones left out.
+inline constexpr int gathered_arrays = 5;
+void gather(backend::Queue& queue, const int32_t* index, int64_t n, const double* const (&from)[gathered_arrays],
+            double* const (&to)[gathered_arrays]);
 
 } // namespace graft::engine

@@ -242,7 +242,7 @@ void CpuRanks::write(const double* totals) {
     const core::Timer timer;
     CpuComputation& c = *c_;
     std::copy_n(totals, Totals::count, c.totals.value);
-    engine_.remember(c);
+    engine_.remember(c, c.settings);
     write_results(c.executor, c.settings, c.request.outputs, engine_.view(c), c.totals);
     c.report.time_s.output = timer.seconds();
 }

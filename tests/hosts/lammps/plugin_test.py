@@ -56,6 +56,28 @@ class LongRange(unittest.TestCase):
         self.assertEqual(last_row(done.stdout), own)
 
 
+    def test_the_kspace_style_computes_again(self):
+        """Where the fix is gone, or another deck comes through it"""
+        own = last_row(run(self.ATOMS + "kspace_style ewald 1e-6\nrun 0\nrun 20\n").stdout)
+        start = self.ATOMS + "kspace_style ewald 1e-6\n" + LOAD + f'graft attach far "{self.DECK}"\nrun 0\n'
+        for after in ("unfix far\ngraft detach far\n",
+                      'graft attach far "{interaction: gravity, constant: 1e-30, backend: cpu}"\n'):
+            done = run(start + after + "run 20\n")
+            self.assertEqual(done.returncode, 0, done.stdout)
+            for found, expected in zip(last_row(done.stdout), own):
+                self.assertAlmostEqual(found, expected, delta=1e-4 * max(abs(expected), 1000), msg=after)
+
+    def test_attached_before_the_charges(self):
+        """How the sum is split does not hang on them."""
+        own = last_row(run(self.ATOMS + "kspace_style ewald 1e-8\nrun 20\n").stdout)
+        without = self.ATOMS.replace("set type 1 charge 0.4", "set type 1 charge 0").replace("set type 2 charge -0.4", "set type 2 charge 0")
+        done = run(without + "kspace_style ewald 0.1\n" + LOAD + f'graft attach far "{self.DECK}"\n' +
+                   "set type 1 charge 0.4\nset type 2 charge -0.4\nrun 20\n")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        for found, expected in zip(last_row(done.stdout), own):
+            self.assertAlmostEqual(found, expected, delta=1e-6 * max(abs(expected), 1000))
+
+
 class Plugin(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

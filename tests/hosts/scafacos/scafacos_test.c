@@ -251,6 +251,13 @@ static void test_near_field(const char* method, double edge) {
                   fine(fcs_compute_near(handle, 0.1, &potential, &slope)));
             CHECK(other == potential && fine(fcs_compute_near_field(handle, 0.1, &other)) && other == slope);
             CHECK(fails(fcs_compute_near_field(handle, 0, &other), FCS_ERROR_WRONG_ARGUMENT, "distance"));
+            CHECK(fine(fcs_set_r_cut(handle, 0.2 * edge)));
+            CHECK(fails(fcs_compute_near(handle, 1, &potential, &slope), FCS_ERROR_LOGICAL_ERROR, "fcs_tune"));
+            if (ranks > 1) {
+                CHECK(fine(fcs_set_near_field_flag(handle, rank == 0)));
+                CHECK(fails(fcs_run(handle, c.mine, c.own_x[0], c.own_q, NULL, NULL), FCS_ERROR_WRONG_ARGUMENT,
+                            "near_field_flags"));
+            }
             CHECK(fine(fcs_set_near_field_flag(handle, 1)) && run(handle) && compare().field < relative);
             CHECK(fine(fcs_destroy(handle)));
         }

@@ -198,6 +198,27 @@ TEST_F(LargestError, OverRanksOfSomeAndAtPoints) {
     }
 }
 
+TEST_F(LargestError, OfAllPairsAsOfTheTree) {
+    Scene scene = scene_of(7);
+    for (size_t i = 0; i < scene.cloud.q.size(); ++i)
+        scene.cloud.q[i] = i % 2 == 0 ? 1 : -1;
+    settings::Settings s = asked(1e-3);
+    s.method = settings::Method::direct;
+    const Results exact = compute_over(1, scene.cloud, all_on(scene.cloud, 0), all_pairs(s));
+    expect_within(compute_over(1, scene.cloud, all_on(scene.cloud, 0), s), exact, sums_of_sizes(scene.cloud, scene.cloud), 1e-11,
+                  {});
+}
+
+/// What has no field is not looked for.
+TEST_F(LargestError, WithoutCharges) {
+    Scene scene = scene_of(3);
+    std::fill(scene.cloud.q.begin(), scene.cloud.q.end(), 0.0);
+    const Results r = compute_over(1, scene.cloud, all_on(scene.cloud, 0), asked(1e-3));
+    EXPECT_EQ(size_of(r, 0), 0);
+    const double n = static_cast<double>(scene.cloud.size());
+    EXPECT_LT(r.reports[0].pairs, n * n);
+}
+
 TEST_F(LargestError, IsRefusedWhereItIsNotHad) {
     const Scene scene = scene_of(1);
     const auto refusal = [&](const settings::Settings& s) -> std::string {
@@ -217,6 +238,8 @@ TEST_F(LargestError, IsRefusedWhereItIsNotHad) {
     for (int a = 0; a < 3; ++a)
         s.box_upper[a] = 1;
     EXPECT_NE(refusal(s).find("mac.kind max is not had with a periodic box"), std::string::npos);
+    s = asked(1e-3), s.conserve_momentum = true;
+    EXPECT_NE(refusal(s).find("mac.kind max is not had with conserve_momentum"), std::string::npos);
     s = asked(1e-3), s.softening = settings::Softening::plummer;
     Choice each;
     each.softening = true;

@@ -89,6 +89,27 @@ TEST(PeriodicLongRange, AlphaIsChosenForTheCutoff) {
         }
 }
 
+/// How it is split is no matter of charges, which may come later.
+TEST(PeriodicLongRange, AlphaWithoutChargesIsThatWithThem) {
+    Cloud cloud = random_charges(straight, 300, true);
+    settings::Settings s = long_range_settings(straight, 0, 1e-4);
+    s.ewald_cutoff = 0.2;
+    const double alpha = compute_periodic(cloud, s).reports[0].ewald_alpha;
+    std::fill(cloud.q.begin(), cloud.q.end(), 0.0);
+    EXPECT_NEAR(compute_periodic(cloud, s).reports[0].ewald_alpha, alpha, 1e-12 * alpha);
+}
+
+TEST(PeriodicLongRange, HangsOnNoKeyOfTheTree) {
+    const Cloud cloud = random_charges(straight, 500, true);
+    settings::Settings s = long_range_settings(straight, 0, 0, settings::LongRange::auto_, settings::Precision::auto_);
+    s.ewald_cutoff = 0.2;
+    const Results usual = compute_periodic(cloud, s);
+    s.theta = 0.5, s.mac = settings::MacType::box, s.accuracy = 1e-9;
+    const Results other = compute_periodic(cloud, s);
+    EXPECT_EQ(other.ax, usual.ax);
+    EXPECT_EQ(other.reports[0].ewald_alpha, usual.reports[0].ewald_alpha);
+}
+
 TEST(PeriodicLongRange, SlabsAndWires) {
     constexpr double alpha = 7;
     for (const bool neutral : {true, false})
