@@ -71,8 +71,7 @@ void check_kind(const settings::Settings& settings, bool each) {
     if (what != nullptr)
         fail(Status::unsupported,
              "mac.kind max is not had with %s; expected mac.type error, an open box, tree.scope local, no conserve_momentum, and "
-             "one "
-             "softening length or splines; or mac.kind usual",
+             "one softening length or splines; or mac.kind usual",
              what);
 }
 

@@ -84,7 +84,7 @@ void choose_rest(Settings& s, bool on_gpus) {
 } // namespace
 
 bool bounds_largest(const Settings& s) {
-    return s.mac_kind == MacKind::max && by_accuracy(s);
+    return s.mac_kind == MacKind::max && by_accuracy(s) && s.theta > 0;
 }
 
 int highest_order(const Settings& s, bool on_gpus) {
