@@ -75,14 +75,7 @@ TEST(PeriodicMesh, SubsetsAndPoints) {
 }
 
 TEST(PeriodicMesh, AnyNumberOfRanks) {
-    const Cloud cloud = random_charges(tilted, 3000, true);
-    const settings::Settings s = mesh_settings(tilted, 1e-5);
-    const Results one = compute_periodic(cloud, s);
-    for (const int ranks : {2, 3}) {
-        const Results r = compute_over(ranks, cloud, scattered(cloud, ranks), s);
-        EXPECT_LT(rms_error(r, one), 1e-12) << ranks;
-        EXPECT_NEAR(r.energy / one.energy, 1, 1e-12) << ranks;
-    }
+    expect_same_over_ranks(random_charges(tilted, 3000, true), mesh_settings(tilted, 1e-5));
 }
 
 TEST(PeriodicMesh, IsTakenWhereItIsCheaper) {

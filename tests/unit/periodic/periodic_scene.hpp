@@ -60,6 +60,16 @@ inline void expect_no_net_force(const Cloud& cloud, const Results& r) {
         EXPECT_LT(std::abs(force), 1e-12 * size) << "net force";
 }
 
+/// One sum, whoever has its particles, to rounding.
+inline void expect_same_over_ranks(const Cloud& cloud, const settings::Settings& settings) {
+    const Results one = compute_periodic(cloud, settings);
+    for (const int ranks : {2, 3}) {
+        const Results r = compute_over(ranks, cloud, scattered(cloud, ranks), settings);
+        EXPECT_LT(rms_error(r, one), 1e-12) << ranks;
+        EXPECT_NEAR(r.energy / one.energy, 1, 1e-12) << ranks;
+    }
+}
+
 /// Masses attract each other as charges of their size repel each other.
 inline void expect_opposite_gravity(const Cloud& cloud, settings::Settings settings, const Results& coulomb) {
     settings.interaction = settings::Interaction::gravity;
