@@ -76,6 +76,14 @@ Cells make_cells(const geometry::Lattice& box, int64_t n) {
     return to;
 }
 
+/// The last bits of a key, which only make a pass of the sort more: with two particles a cell, chunks are as compact.
+int unsorted_bits(int64_t n, const Cells& cells) {
+    constexpr int pass = 8; // bits
+    const int bits = 3 * cells.bits, spare = bits % pass;
+    const double per_cell = static_cast<double>(n) / (std::ldexp(cells.cells[0], -spare) * cells.cells[1] * cells.cells[2]);
+    return bits > pass && per_cell <= 2 ? spare : 0;
+}
+
 struct Ordered {
     double *x, *y, *z, *charge, *softening;
 };
@@ -100,24 +108,34 @@ __device__ SourceChunk unite(const geometry::Lattice& box, double (&lower)[3], d
 
 /// Entry k of the order; a warp has a chunk.
 __global__ void gather_chunks(const forces::DeviceSources from, const int32_t* order, const geometry::Lattice box,
-                              const Ordered to, SourceChunk* chunks) {
+                              const Ordered to, const ChunkOutput out) {
     const int64_t k = blockIdx.x * int64_t{threads} + threadIdx.x;
     if (k / chunk_sources * chunk_sources >= from.n)
         return;
     const int32_t j = order[min(k, from.n - 1)];
-    double lower[3] = {from.x[j], from.y[j], from.z[j]}, upper[3] = {lower[0], lower[1], lower[2]};
+    const double at[3] = {from.x[j], from.y[j], from.z[j]};
     if (k < from.n) {
-        to.x[k] = lower[0], to.y[k] = lower[1], to.z[k] = lower[2];
+        to.x[k] = at[0], to.y[k] = at[1], to.z[k] = at[2];
         if (to.charge != nullptr)
             to.charge[k] = from.charge[j];
         if (to.softening != nullptr)
             to.softening[k] = from.softening[j];
     }
-    if (chunks == nullptr)
+    if (out.chunks == nullptr)
         return;
+    double lower[3] = {at[0], at[1], at[2]}, upper[3] = {at[0], at[1], at[2]};
     const SourceChunk chunk = unite(box, lower, upper);
     if (threadIdx.x % chunk_sources == 0)
-        chunks[k / chunk_sources] = chunk;
+        out.chunks[k / chunk_sources] = chunk;
+    if (out.near_centre == nullptr || k >= from.n)
+        return;
+    ChunkSource source;
+    source.x = split_float((at[0] - chunk.centre[0]) * out.scale, source.rest[0]);
+    source.y = split_float((at[1] - chunk.centre[1]) * out.scale, source.rest[1]);
+    source.z = split_float((at[2] - chunk.centre[2]) * out.scale, source.rest[2]);
+    source.q = static_cast<float>(from.charge[j] * out.charge_scale);
+    source.print = fingerprint(at[0], at[1], at[2]);
+    out.near_centre[k] = source;
 }
 
 /// A warp for 32 chunks.
@@ -151,7 +169,7 @@ PeriodicOrder::PeriodicOrder(backend::DeviceMemory& memory)
       charge_(memory, "sorted charges"), softening_(memory, "sorted softening") {}
 
 forces::DeviceSources PeriodicOrder::sort(backend::Queue& queue, const geometry::Lattice& box,
-                                  const forces::DeviceSources& from, SourceChunk* chunks, SourceChunk* supers) {
+                                          const forces::DeviceSources& from, const ChunkOutput& to) {
     const int64_t n = from.n;
     keys_.resize(n), sorted_.resize(n), index_.resize(n), order_.resize(n);
     x_.resize(n), y_.resize(n), z_.resize(n);
@@ -161,17 +179,17 @@ forces::DeviceSources PeriodicOrder::sort(backend::Queue& queue, const geometry:
     const Cells cells = make_cells(box, n);
     make_keys<<<blocks, threads, 0, queue.stream()>>>(from, cells, make_curve(), keys_.data(), index_.data());
     GRAFT_CUDA_LAUNCHED("keys of a periodic box");
-    backend::sort_pairs(queue, keys_.data(), sorted_.data(), index_.data(), order_.data(), n, 0,
+    backend::sort_pairs(queue, keys_.data(), sorted_.data(), index_.data(), order_.data(), n, unsorted_bits(n, cells),
                         3 * cells.bits);
     double* const charge = from.charge != nullptr ? charge_.data() : nullptr;
     double* const softening = from.softening != nullptr ? softening_.data() : nullptr;
     gather_chunks<<<blocks, threads, 0, queue.stream()>>>(
-        from, order_.data(), box, {x_.data(), y_.data(), z_.data(), charge, softening}, chunks);
+        from, order_.data(), box, {x_.data(), y_.data(), z_.data(), charge, softening}, to);
     GRAFT_CUDA_LAUNCHED("chunks of sources");
     queue.launches += 2;
-    if (supers != nullptr) {
+    if (to.supers != nullptr) {
         const int64_t count = (n + chunk_sources - 1) / chunk_sources;
-        unite_chunks<<<backend::blocks_for(count, threads), threads, 0, queue.stream()>>>(chunks, count, box, supers);
+        unite_chunks<<<backend::blocks_for(count, threads), threads, 0, queue.stream()>>>(to.chunks, count, box, to.supers);
         GRAFT_CUDA_LAUNCHED("chunks of chunks");
         ++queue.launches;
     }

@@ -10,13 +10,19 @@
 
 namespace graft::periodic {
 
+/// What is made of sources on the way. A null pointer: not.
+struct ChunkOutput {
+    SourceChunk *chunks = nullptr, *supers = nullptr; // boxes of 32 sources, and of 32 of these
+    ChunkSource* near_centre = nullptr;
+    double scale = 1, charge_scale = 1; // of its places and charges
+};
+
 class PeriodicOrder {
   public:
     explicit PeriodicOrder(backend::DeviceMemory& memory);
-    /// Enqueued: copies of the arrays in order (a null softening or charge stays null), and the boxes of
-    /// chunks of 32 (null: none), and of 32 of these (null: none).
+    /// Enqueued: copies of the arrays in order (a null softening or charge stays null), and their chunks.
     forces::DeviceSources sort(backend::Queue& queue, const geometry::Lattice& box, const forces::DeviceSources& from,
-                       SourceChunk* chunks, SourceChunk* supers);
+                               const ChunkOutput& to);
     /// Where each stood before.
     const int32_t* order() const { return order_.data(); }
 

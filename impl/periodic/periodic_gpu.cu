@@ -16,7 +16,8 @@ namespace graft::periodic {
 struct DevicePeriodic::Work {
     explicit Work(backend::DeviceMemory& memory)
         : tiles(memory, "tiles of waves"), sent(memory, "tiles of waves"), sources(memory), targets(memory),
-          chunks(memory, "chunks of sources"), supers(memory, "chunks of sources"), partial(memory, "periodic box: partial sums"),
+          chunks(memory, "chunks of sources"), supers(memory, "chunks of sources"), near_centre(memory, "chunks of sources"),
+          partial(memory, "periodic box: partial sums"),
           pair_virial(memory, "periodic box: virials"), structure(memory, "structure factors"),
           weighted(memory, "waves"), rows(memory, "rows of waves"), tile_virial(memory, "virials of waves"),
           charge(memory, "net charge"), field(memory, "field of waves"), table(memory, "table of waves"),
@@ -27,6 +28,7 @@ struct DevicePeriodic::Work {
     PeriodicOrder sources, targets;
     bool all = true; // the targets' order is the sources'
     backend::DeviceBuffer<SourceChunk> chunks, supers;
+    backend::DeviceBuffer<ChunkSource> near_centre; // of pairs in float
     backend::DeviceBuffer<double> partial, pair_virial, structure, weighted;
     backend::DeviceBuffer<uint32_t> rows;
     backend::DeviceBuffer<double> tile_virial, charge, field;
@@ -342,14 +344,27 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
     }
     if (forces::pair_kind(how.pairs) == forces::DevicePair::plummer)
         make_table(queue, task.facts);
+    w.found_close.resize(1);
+    w.side.follow(queue.stream());
+    {
+        const backend::OnSide on_side(queue, w.side);
+        GRAFT_CUDA(cudaMemsetAsync(w.found_close.data(), 0, sizeof(int32_t), queue.stream()));
+        if (on_mesh)
+            w.mesh.clear(queue);
+    }
     w.chunks.resize(divided(task.sources.n, chunk_sources));
     w.supers.resize(divided(w.chunks.size(), 32));
+    const bool float_pairs = !in_double && !lattice_.pairs_elsewhere;
+    w.near_centre.resize(float_pairs ? task.sources.n : 0);
     if (task.sources.n > 0)
-        task.sources = w.sources.sort(queue, lattice_.box, given.sources, w.chunks.data(), w.supers.data());
+        task.sources = w.sources.sort(queue, lattice_.box, given.sources,
+                                      {w.chunks.data(), w.supers.data(), float_pairs ? w.near_centre.data() : nullptr,
+                                       inverse_power(lattice_.cutoff), charge_scale_of(task)});
     if (task.all)
         task.targets = task.sources;
     else if (n > 0)
-        task.targets = w.targets.sort(queue, lattice_.box, given.targets, nullptr, nullptr);
+        task.targets = w.targets.sort(queue, lattice_.box, given.targets, {});
+    w.side.join(queue.stream());
     PeriodicWaves waves = waves_of(lattice_, task, tiles);
     if (task.structure != nullptr)
         waves.chunks = 1;
@@ -361,8 +376,6 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
     waves.rows = w.rows.data(), waves.tile_virial = w.tile_virial.data(), waves.charge = w.charge.data();
     waves.field = w.field.data(), waves.status = queue.status();
 
-    w.found_close.resize(1);
-    GRAFT_CUDA(cudaMemsetAsync(w.found_close.data(), 0, sizeof(int32_t), queue.stream()));
     const int components = how.pairs.potential || task.virial ? 4 : 3;
     Combination sum{};
     w.pair_parts = 0;
@@ -371,7 +384,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
         w.partial.resize(in.parts * components * n);
         w.pair_parts = in.parts * in.blocks;
         w.pair_virial.resize(task.virial ? 6 * w.pair_parts : 0);
-        in.chunks = w.chunks.data(), in.supers = w.supers.data();
+        in.chunks = w.chunks.data(), in.supers = w.supers.data(), in.near_centre = w.near_centre.data();
         in.partial = w.partial.data(), in.virial = w.pair_virial.data(), in.status = queue.status();
         in.found_close = w.found_close.data();
         launch_periodic_pairs(queue, forces::pair_kind(how.pairs), how.pairs.potential, task.virial, in);

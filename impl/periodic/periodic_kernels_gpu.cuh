@@ -15,6 +15,33 @@ struct SourceChunk {
     double centre[3], half[3], extent[3];
 };
 
+/// A source as kernels in float read it: from its chunk's centre, in units of the frame, and what rounding took off.
+struct alignas(16) ChunkSource {
+    float x, y, z, q;
+    float rest[3];
+    uint32_t print; // of its coordinates: fingerprint()
+};
+
+/// Equal for equal coordinates, hardly ever else. A pair nearer than a float and its rest can tell apart is one particle, or
+/// two at one place, which do nothing to each other, or two that only double tells apart.
+__device__ __forceinline__ uint32_t fingerprint(double x, double y, double z) {
+    uint32_t print = 0;
+    const auto mix = [&](int word) {
+        print = (print ^ static_cast<uint32_t>(word)) * 0x85ebca6bU;
+        print ^= print >> 15; // else two signs that change leave it as it is
+    };
+    for (const double value : {x + 0.0, y + 0.0, z + 0.0}) // no -0
+        mix(__double2loint(value)), mix(__double2hiint(value));
+    return print;
+}
+
+/// A coordinate in float, and what rounding took off it.
+__device__ __forceinline__ float split_float(double value, float& rest) {
+    const float rounded = static_cast<float>(value);
+    rest = static_cast<float>(value - static_cast<double>(rounded));
+    return rounded;
+}
+
 /// All that the pair kernels read; a kernel parameter. Blocks are of 64 targets.
 template <typename T>
 struct PeriodicPairs {
@@ -22,6 +49,7 @@ struct PeriodicPairs {
     geometry::Lattice box;
     double inverse[3]; // 1 / edge
     const SourceChunk *chunks, *supers; // supers: of 32 chunks each
+    const ChunkSource* near_centre;     // the sources, in float
     int64_t chunk_count;
     double cutoff, reach_square, scale;
     double close;                // in float: pairs nearer than this are told of

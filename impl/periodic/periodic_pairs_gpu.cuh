@@ -51,10 +51,13 @@ struct Targets {
     T centre[parts + 1][3], half[parts + 1][3]; // of the parts' boxes, and of the box of all
 };
 
-/// The one image of a chunk that may reach a block's targets, if it is one.
+/// The one image of a chunk that may reach a block's targets, if it is one: its shift in double; in float the way from the
+/// frame's centre to its own, in the frame's units, and what rounding took off.
+template <typename T>
 struct OneImage {
     bool single = false;
-    double shift[3] = {};
+    T shift[3] = {};
+    float rest[sizeof(T) == 4 ? 3 : 1] = {};
 };
 
 /// Where the targets of a block are, and the images that may reach them.
@@ -69,17 +72,11 @@ __device__ __forceinline__ double warp_least(double value) {
     return value;
 }
 
-/// Equal for equal coordinates, hardly ever else. A pair at one place to a float and its rest is one particle, or two at one
-/// place, which do nothing to each other, or two that only double tells apart.
-__device__ __forceinline__ uint32_t fingerprint(double x, double y, double z) {
-    uint32_t print = 0;
-    const auto mix = [&](int word) {
-        print = (print ^ static_cast<uint32_t>(word)) * 0x85ebca6bU;
-        print ^= print >> 15; // else two signs that change leave it as it is
-    };
-    for (const double value : {x + 0.0, y + 0.0, z + 0.0}) // no -0
-        mix(__double2loint(value)), mix(__double2hiint(value));
-    return print;
+/// a + b, and what rounding took off it (Knuth's).
+__device__ __forceinline__ float exact_sum(float a, float b, float& rest) {
+    const float sum = a + b, of_b = sum - a;
+    rest = (a - (sum - of_b)) + (b - of_b);
+    return sum;
 }
 
 template <typename T>
@@ -127,11 +124,10 @@ struct Block {
     __device__ __forceinline__ void tell_close() const { *in.found_close = 1; }
     /// `value` is relative to the frame's centre in float.
     __device__ __forceinline__ T coordinate(double value, float& rest) const {
-        const double scaled = value * in.scale;
-        const T rounded = static_cast<T>(scaled);
         if constexpr (in_float)
-            rest = static_cast<float>(scaled - static_cast<double>(rounded));
-        return rounded;
+            return split_float(value * in.scale, rest);
+        else
+            return value * in.scale;
     }
 
     __device__ __forceinline__ void set_frame(const BlockRegion& place) {
@@ -250,9 +246,12 @@ struct Block {
             dy[p] += of_source[1] - targets.rest[own][1];
             dz[p] += of_source[2] - targets.rest[own][2];
             r2[p] = forces::fused(dx[p], dx[p], forces::fused(dy[p], dy[p], dz[p] * dz[p]));
-            if (q[p] != 0 && r2[p] < close_square)
-                if (r2[p] > 0 || targets.print[own] != images.print[images.from[j + p]])
+            if (r2[p] < close_square) {
+                if (targets.print[own] == images.print[images.from[j + p]])
+                    dx[p] = dy[p] = dz[p] = r2[p] = 0;
+                else if (q[p] != 0)
                     tell_close();
+            }
         }
     }
 
@@ -317,7 +316,7 @@ struct Block {
     }
 
     /// Whether an image of the box of a chunk may reach the targets' box; `image`: where there is only one.
-    __device__ __forceinline__ bool may_reach(const BlockRegion& place, const SourceChunk& chunk, OneImage& image) const {
+    __device__ __forceinline__ bool may_reach(const BlockRegion& place, const SourceChunk& chunk, OneImage<T>& image) const {
         double d[3], f[3];
 #pragma unroll
         for (int a = 0; a < 3; ++a)
@@ -337,11 +336,18 @@ struct Block {
         if (!near || !single)
             return near;
         const geometry::Vec3 s = in.box.shift(m[0], m[1], m[2]);
-        image.shift[0] = s.x, image.shift[1] = s.y, image.shift[2] = s.z;
-        const double gx = fmax(fabs(d[0] + s.x) - place.half[0] - chunk.half[0], 0.0),
-                     gy = fmax(fabs(d[1] + s.y) - place.half[1] - chunk.half[1], 0.0),
-                     gz = fmax(fabs(d[2] + s.z) - place.half[2] - chunk.half[2], 0.0);
-        return gx * gx + gy * gy + gz * gz <= in.reach_square;
+        const double shift[3] = {s.x, s.y, s.z};
+        double gap_square = 0;
+#pragma unroll
+        for (int a = 0; a < 3; ++a) {
+            const double way = d[a] + shift[a], gap = fmax(fabs(way) - place.half[a] - chunk.half[a], 0.0);
+            gap_square += gap * gap;
+            if constexpr (in_float)
+                image.shift[a] = split_float(way * in.scale, image.rest[a]);
+            else
+                image.shift[a] = shift[a];
+        }
+        return gap_square <= in.reach_square;
     }
     __device__ __forceinline__ void to_fractions(double x, double y, double z, double (&f)[3]) const {
         f[2] = z * in.inverse[2];
@@ -355,7 +361,7 @@ struct Block {
         const int64_t last = (end - 1) / 32;
         for (int64_t at = first / 32; at <= last; at += 32 * warps) {
             const int64_t own = at + threadIdx.x;
-            OneImage any;
+            OneImage<T> any;
             const unsigned mask = __ballot_sync(~0u, own <= last && may_reach(place, in.supers[min(own, last)], any));
             __syncthreads();
             if (lane == 0)
@@ -368,7 +374,7 @@ struct Block {
                         mine &= mine - 1;
                     const int64_t chunk = (at + 32 * w + __ffs(mine) - 1) * 32 + lane % 8 * warps + warp;
                     const bool there = mine != 0 && chunk >= first && chunk < end;
-                    OneImage image;
+                    OneImage<T> image;
                     meet_near(place, chunk, there && may_reach(place, in.chunks[there ? chunk : first], image), image);
                     for (int k = 0; k < 4; ++k)
                         rest &= rest - 1;
@@ -377,28 +383,58 @@ struct Block {
     }
 
     /// The chunks of lanes with `near`.
-    __device__ __forceinline__ void meet_near(const BlockRegion& place, int64_t chunk, bool near, const OneImage& image) {
+    __device__ __forceinline__ void meet_near(const BlockRegion& place, int64_t chunk, bool near, const OneImage<T>& image) {
         for (unsigned left = __ballot_sync(~0u, near); left != 0; left &= left - 1) {
             const int of = __ffs(left) - 1;
-            OneImage its;
+            OneImage<T> its;
             its.single = __shfl_sync(~0u, image.single, of);
-            for (int a = 0; a < 3; ++a)
+            for (int a = 0; a < 3; ++a) {
                 its.shift[a] = __shfl_sync(~0u, image.shift[a], of);
-            meet(place, __shfl_sync(~0u, chunk, of) * chunk_sources, its);
+                if constexpr (in_float)
+                    its.rest[a] = __shfl_sync(~0u, image.rest[a], of);
+            }
+            const int64_t begin = __shfl_sync(~0u, chunk, of) * chunk_sources;
+            if (in_float && its.single)
+                meet_near_centre(begin, its);
+            else
+                meet(place, begin, its);
         }
     }
 
+    /// One image of a chunk whose sources are known from its centre: no double.
+    __device__ __forceinline__ void meet_near_centre(int64_t begin, const OneImage<T>& image) {
+        const int64_t j = min(begin + lane, in.sources.n - 1);
+        const ChunkSource source = in.near_centre[j];
+        Source<T> at;
+        float lost[3];
+        at.x = exact_sum(image.shift[0], source.x, lost[0]);
+        at.y = exact_sum(image.shift[1], source.y, lost[1]);
+        at.z = exact_sum(image.shift[2], source.z, lost[2]);
+        at.q = source.q;
+#pragma unroll
+        for (int a = 0; a < 3; ++a)
+            lost[a] += image.rest[a] + source.rest[a];
+        T of_source = 0;
+        if constexpr (soft_ones)
+            of_source = soften(in.sources.softening, j);
+        keep(begin + lane < in.sources.n && reaches(at, targets.centre[parts], targets.half[parts]), at, lost, of_source,
+             source.print);
+    }
+
     /// Images of the sources of a chunk, a lane each.
-    __device__ __forceinline__ void meet(const BlockRegion& place, int64_t begin, const OneImage& image) {
+    __device__ __forceinline__ void meet(const BlockRegion& place, int64_t begin, const OneImage<T>& image) {
         const int64_t j = min(begin + lane, in.sources.n - 1);
         const bool there = begin + lane < in.sources.n;
         const double sx = in.sources.x[j], sy = in.sources.y[j], sz = in.sources.z[j];
         const double dx = sx - place.centre[0], dy = sy - place.centre[1], dz = sz - place.centre[2];
-        const T q = static_cast<T>(in.sources.charge[j] * in.charge_scale);
-        T of_source = 0;
+        T q, of_source = 0;
+        uint32_t print = 0;
+        if constexpr (in_float)
+            q = in.near_centre[j].q, print = in.near_centre[j].print;
+        else
+            q = in.sources.charge[j] * in.charge_scale;
         if constexpr (soft_ones)
             of_source = soften(in.sources.softening, j);
-        const uint32_t print = in_float ? fingerprint(sx, sy, sz) : 0;
         double from[3] = {0, 0, 0};
         if (!image.single) {
             to_fractions(dx, dy, dz, from);

@@ -124,8 +124,6 @@ void DeviceWaveMesh::set(backend::Queue& queue, const geometry::Lattice& box, do
 template <typename T>
 void DeviceWaveMesh::Work::sum(backend::Queue& queue, const MeshWavesTask& task) {
     mesh::MeshView<T> in = view<T>(queue);
-    GRAFT_CUDA(cudaMemsetAsync(whole.data(), 0, static_cast<size_t>(choice.points()) * sizeof(unsigned long long),
-                               queue.stream()));
     in.sources = task.sources, in.targets = task.targets;
     in.charge_scale = task.charge_scale;
     in.fixed_bits = 59 - std::ilogb(task.charge_scale); // the magnitudes add up to the scale at most
@@ -133,6 +131,11 @@ void DeviceWaveMesh::Work::sum(backend::Queue& queue, const MeshWavesTask& task)
     virial.resize(6 * virials);
     in.out = {virial.data(), task.charge, task.field};
     mesh::launch_sum(queue, in, task.virial);
+}
+
+void DeviceWaveMesh::clear(backend::Queue& queue) {
+    const size_t bytes = static_cast<size_t>(work_->choice.points()) * sizeof(unsigned long long);
+    GRAFT_CUDA(cudaMemsetAsync(work_->whole.data(), 0, bytes, queue.stream()));
 }
 
 void DeviceWaveMesh::sum(backend::Queue& queue, const MeshWavesTask& task) {

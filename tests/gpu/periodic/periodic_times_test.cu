@@ -125,7 +125,7 @@ TEST_F(PeriodicTimes, PartsOfAMesh) {
             charge.resize(1), field.resize(4 * n);
             periodic::PeriodicOrder order_of_places(memory);
             const forces::DeviceSources ordered = order_of_places.sort(
-                queue, geometry::Lattice{}, {x.data(), y.data(), z.data(), q.data(), nullptr, n}, nullptr, nullptr);
+                queue, geometry::Lattice{}, {x.data(), y.data(), z.data(), q.data(), nullptr, n}, {});
             periodic::DeviceWaveMesh mesh(memory);
             mesh.set(queue, geometry::Lattice{}, 50, {order, {points, points, points}}, false);
             const auto time = [&](int64_t sources, int64_t targets) {
@@ -136,6 +136,7 @@ TEST_F(PeriodicTimes, PartsOfAMesh) {
                     cudaEvent_t a, b;
                     cudaEventCreate(&a), cudaEventCreate(&b);
                     cudaEventRecord(a, queue.stream());
+                    mesh.clear(queue);
                     mesh.sum(queue, {s, t, std::ldexp(1.0, 20), false, charge.data(), field.data()});
                     cudaEventRecord(b, queue.stream());
                     cudaEventSynchronize(b);
