@@ -5,9 +5,6 @@
 // where they fit: charges are added there in whole numbers, and from there to the mesh; values are copied there, and read (a
 // warp's reads from the mesh itself would each meet as many lines of the cache as it has lanes).
 //
-// Some threads share a particle, a part of its planes of points each: shared memory that one thread a particle fills would
-// leave a multiprocessor with too few warps to hide what a load takes.
-//
 // Floors, order 6: 216 additions and 216 reads in shared memory a particle.
 #pragma once
 
@@ -31,18 +28,8 @@ __device__ inline int wrapped(int point, int count) {
     return point < count ? point : point - count;
 }
 
-/// Threads that share a particle: neighbours in a warp; `planes` of its points for each.
-template <int order>
-inline constexpr int shares = order == 8 ? 4 : 2;
-template <int order>
-inline constexpr int planes = order / shares<order>;
-
-/// Of a block; and blocks that a multiprocessor is to hold, by registers.
-inline constexpr int most_threads = 256;
-template <int order>
-inline constexpr int most_particles = most_threads / shares<order>;
-template <typename T>
-inline constexpr int resident = sizeof(T) == 4 ? 3 : 1;
+/// Of a block.
+inline constexpr int most_particles = 128;
 
 /// Where a particle is on the mesh: its first point, and the place between points that splines are polynomials of.
 template <typename T>
@@ -68,7 +55,7 @@ struct ReachedPoints {
 
     template <typename T>
     __device__ ReachedPoints(const SplineOrigin<T>& place, int order) {
-        __shared__ int bounds[most_threads / 32][6];
+        __shared__ int bounds[most_particles / 32][6];
 #pragma unroll
         for (int a = 0; a < 3; ++a) {
             const int least = __reduce_min_sync(~0u, place.first[a]), largest = __reduce_max_sync(~0u, place.first[a]);
@@ -129,20 +116,6 @@ __device__ __forceinline__ T entry(const T (&value)[order], int k) {
     return chosen;
 }
 
-/// Those of a thread's planes of points.
-template <typename T, int order>
-struct PlaneWeights {
-    T value[planes<order>], slope[planes<order>];
-
-    __device__ __forceinline__ PlaneWeights(const Spline<T>& spline, T t, int share) {
-        T values[order], slopes[order];
-        weigh<T, order>(spline, t, values, slopes);
-#pragma unroll
-        for (int i = 0; i < planes<order>; ++i)
-            value[i] = entry(values, share * planes<order> + i), slope[i] = entry(slopes, share * planes<order> + i);
-    }
-};
-
 /// A bound for a point's weight: that of a charge at the point, rounded up.
 template <typename T>
 constexpr T largest_weight(int order) {
@@ -187,29 +160,27 @@ __device__ inline long long shifted(long long value, int bits) {
     return bits > -63 ? (value + (1ll << (-bits - 1))) >> -bits : 0;
 }
 
-/// room: points in shared memory.
+/// A thread a particle. room: points in shared memory.
 template <typename T, int order>
-__global__ void __launch_bounds__(most_threads, resident<T>) spread(const __grid_constant__ MeshView<T> in, int room) {
+__global__ void __launch_bounds__(most_particles) spread(const __grid_constant__ MeshView<T> in, int room) {
     extern __shared__ int numbers[];
     if (backend::stopped(in.status))
         return;
-    const int share = threadIdx.x % shares<order>;
-    const int64_t own = (blockIdx.x * int64_t{blockDim.x} + threadIdx.x) / shares<order>, k = min(own, in.sources.n - 1);
+    const int64_t own = blockIdx.x * int64_t{blockDim.x} + threadIdx.x, k = min(own, in.sources.n - 1);
     const SplineOrigin<T> place(in, in.sources, k);
     const ReachedPoints points(place, order);
     const T q = own < in.sources.n ? static_cast<T>(in.sources.charge[k] * in.charge_scale) : T(0);
-    const T all = backend::block_sum<most_threads>(share > 0 ? T(0) : (q < T(0) ? -q : q));
+    const T all = backend::block_sum<most_particles>(q < T(0) ? -q : q);
     if (!(all > T(0)))
         return;
-    const PlaneWeights<T, order> x(in.spline, place.t[0], share);
-    T y[order], z[order], slope[order];
+    T x[order], y[order], z[order], slope[order];
+    weigh<T, order>(in.spline, place.t[0], x, slope);
     weigh<T, order>(in.spline, place.t[1], y, slope);
     weigh<T, order>(in.spline, place.t[2], z, slope);
     const auto for_each_weight = [&](const auto& add) { // where the particle has a charge
 #pragma unroll 1
-        for (int i = 0; i < planes<order> && q != T(0); ++i) {
-            const int a = share * planes<order> + i;
-            const T along = q * entry(x.value, i);
+        for (int a = 0; a < order && q != T(0); ++a) {
+            const T along = q * entry(x, a);
 #pragma unroll
             for (int b = 0; b < order; ++b) {
                 const T both = along * y[b];
@@ -247,43 +218,25 @@ __global__ void __launch_bounds__(most_threads, resident<T>) spread(const __grid
     });
 }
 
-/// Of value half turns.
-__device__ __forceinline__ void sine_cosine(float value, float& sine, float& cosine) {
-    sincospif(value, &sine, &cosine);
-}
-__device__ __forceinline__ void sine_cosine(double value, double& sine, double& cosine) {
-    sincospi(value, &sine, &cosine);
-}
-
-template <int count, typename T>
-__device__ __forceinline__ T sum_shares(T value) {
-#pragma unroll
-    for (int step = 1; step < count; step *= 2)
-        value += __shfl_xor_sync(~0u, value, step);
-    return value;
-}
-
-/// room: points in shared memory.
+/// A thread a target. room: points in shared memory.
 template <typename T, int order>
-__global__ void __launch_bounds__(most_threads, resident<T>) read(const __grid_constant__ MeshView<T> in, int room) {
+__global__ void __launch_bounds__(most_particles) read(const __grid_constant__ MeshView<T> in, int room) {
     extern __shared__ char shared[];
     if (backend::stopped(in.status))
         return;
     T* const values = reinterpret_cast<T*>(shared);
-    const int share = threadIdx.x % shares<order>;
-    const int64_t own = (blockIdx.x * int64_t{blockDim.x} + threadIdx.x) / shares<order>, k = min(own, in.targets.n - 1);
+    const int64_t own = blockIdx.x * int64_t{blockDim.x} + threadIdx.x, k = min(own, in.targets.n - 1);
     const SplineOrigin<T> place(in, in.targets, k);
     const ReachedPoints points(place, order);
     const int row_size = in.count[2] + spline_lanes;
-    const PlaneWeights<T, order> x(in.spline, place.t[0], share);
-    T y[order], z[order], dy[order], dz[order];
+    T x[order], y[order], z[order], dx[order], dy[order], dz[order];
+    weigh<T, order>(in.spline, place.t[0], x, dx);
     weigh<T, order>(in.spline, place.t[1], y, dy);
     weigh<T, order>(in.spline, place.t[2], z, dz);
     T sum[4] = {};
     const auto sum_rows = [&](const auto& row_of) {
 #pragma unroll 1
-        for (int i = 0; i < planes<order>; ++i) {
-            const int a = share * planes<order> + i;
+        for (int a = 0; a < order; ++a) {
             T along = 0, by_y = 0, by_z = 0;
 #pragma unroll
             for (int b = 0; b < order; ++b) {
@@ -299,7 +252,7 @@ __global__ void __launch_bounds__(most_threads, resident<T>) read(const __grid_c
                 by_y = forces::fused(dy[b], value, by_y);
                 by_z = forces::fused(y[b], slope, by_z);
             }
-            const T wx = entry(x.value, i), sx = entry(x.slope, i);
+            const T wx = entry(x, a), sx = entry(dx, a);
             sum[0] = forces::fused(wx, along, sum[0]), sum[1] = forces::fused(sx, along, sum[1]);
             sum[2] = forces::fused(wx, by_y, sum[2]), sum[3] = forces::fused(wx, by_z, sum[3]);
         }
@@ -316,47 +269,40 @@ __global__ void __launch_bounds__(most_threads, resident<T>) read(const __grid_c
             return in.mesh + row * row_size + place.first[2];
         });
     }
+    if (own >= in.targets.n)
+        return;
+    const double q = in.targets.charge != nullptr ? in.targets.charge[k] * in.charge_scale * in.unit : 0;
+    double potential = static_cast<double>(sum[0]) + 2 * q * in.own[3 * self_terms];
 #pragma unroll
-    for (int c = 0; c < 4; ++c)
-        sum[c] = sum_shares<shares<order>>(sum[c]);
-    const bool there = own < in.targets.n;
-    const double q = there && in.targets.charge != nullptr ? in.targets.charge[k] * in.charge_scale * in.unit : 0;
-    double own_potential = 0; // of the axes that are this thread's
-#pragma unroll 1
-    for (int a = share; a < 3; a += shares<order>) {
-        T sine, cosine; // of half a turn more: as WaveMesh::read
-        sine_cosine(2 * (a == 0 ? place.t[0] : a == 1 ? place.t[1] : place.t[2]), sine, cosine);
+    for (int a = 0; a < 3; ++a) {
+        double sine, cosine; // of half a turn more: as WaveMesh::read
+        sincospi(2 * static_cast<double>(place.t[a]), &sine, &cosine);
         const double one = in.own[a * self_terms], two = in.own[a * self_terms + 1];
-        const double own_slope = q * 2 * pi * static_cast<double>(sine) * (one - 4 * static_cast<double>(cosine) * two);
-        const T twice = 2 * cosine * cosine - 1; // of the cosine
-        own_potential += q * 2 * static_cast<double>(twice * static_cast<T>(two) - cosine * static_cast<T>(one));
-        const T slope = a == 0 ? sum[1] : a == 1 ? sum[2] : sum[3];
-        if (there)
-            in.out.field[(1 + a) * in.targets.n + k] = in.count[a] * (static_cast<double>(slope) - own_slope) / (-2 * pi);
+        const double own = q * 2 * pi * (sine * one - 4 * sine * cosine * two);
+        potential -= q * 2 * (-cosine * one + (2 * cosine * cosine - 1) * two);
+        in.out.field[(1 + a) * in.targets.n + k] = in.count[a] * (static_cast<double>(sum[1 + a]) - own) / (-2 * pi);
     }
-    own_potential = sum_shares<shares<order>>(own_potential);
-    if (there && share == 0)
-        in.out.field[k] = static_cast<double>(sum[0]) + 2 * q * in.own[3 * self_terms] - own_potential;
+    in.out.field[k] = potential;
 }
 
-/// A launch in blocks as large as the points fit that they are expected to reach.
+/// A launch of a thread a particle, in blocks as large as the points fit that they are expected to reach.
 template <int order, typename T, class Kernel>
 void launch_particles(backend::Queue& queue, Kernel kernel, const MeshView<T>& view, int64_t particles) {
-    constexpr int64_t full = 132 * 2 * most_particles<order>; // of fewer particles the blocks are smaller
+    constexpr int64_t full = 132 * 8 * 64;             // particles; of fewer the blocks are smaller
     constexpr double preferred = 10240;                // points of a block, in float
-    constexpr int most = 20480, most_bytes = 4 * most; // host threads may launch side by side: one limit for all
+    constexpr int most = 20480, most_bytes = 4 * most; // threads of the host may launch side by side: the same for all
     const double points = static_cast<double>(view.count[0]) * view.count[1] * view.count[2];
-    const auto expected = [&](int count) { // a run along the curve has about two cubes of half of them, or three at an angle
-        const double edge = std::cbrt(0.5 * count * points / static_cast<double>(particles));
+    const auto expected = [&](int threads) { // a run along the curve has about two cubes of half of them, or three at an angle
+        const double edge = std::cbrt(0.5 * threads * points / static_cast<double>(particles));
         return (2 * edge + order) * (2 * edge + order) * (edge + order);
     };
-    int count = most_particles<order> / (particles < full ? 2 : 1); // of a block
-    while (count > 32 && expected(count) > preferred)
-        count /= 2;
-    const int room = static_cast<int>(std::min<double>(1.1 * expected(count) + 512, most)) / static_cast<int>(sizeof(T) / 4);
+    int threads = particles < full ? most_particles / 2 : most_particles;
+    while (threads > 32 && expected(threads) > preferred)
+        threads /= 2;
+    const int room = static_cast<int>(std::min<double>(1.1 * expected(threads) + 512, most)) / static_cast<int>(sizeof(T) / 4);
     const size_t bytes = static_cast<size_t>(room) * sizeof(T);
     GRAFT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_bytes));
-    kernel<<<backend::blocks_for(particles, count), count * shares<order>, bytes, queue.stream()>>>(view, room);
+    kernel<<<backend::blocks_for(particles, threads), threads, bytes, queue.stream()>>>(view, room);
     GRAFT_CUDA_LAUNCHED("particles on a mesh");
     ++queue.launches;
 }
