@@ -289,7 +289,7 @@ __global__ void __launch_bounds__(most_particles) read(const __grid_constant__ M
 template <int order, typename T, class Kernel>
 void launch_particles(backend::Queue& queue, Kernel kernel, const MeshView<T>& view, int64_t particles) {
     constexpr int64_t full = 132 * 8 * 64;             // particles; of fewer the blocks are smaller
-    constexpr double preferred = 10240;                // points of a block, in float
+    constexpr double preferred = 14336;                // points of a block, in float
     constexpr int most = 20480, most_bytes = 4 * most; // threads of the host may launch side by side: the same for all
     const double points = static_cast<double>(view.count[0]) * view.count[1] * view.count[2];
     const auto expected = [&](int threads) { // a run along the curve has about two cubes of half of them, or three at an angle
