@@ -14,7 +14,7 @@ namespace {
 
 /// A pair in units of a particle and a wave vector, on an H200 (docs/lab/gpu/periodic.md).
 double pair_cost(settings::Precision precision) {
-    return precision == settings::Precision::fp64 ? 12 : 4.5;
+    return precision == settings::Precision::fp64 ? 12 : 6;
 }
 
 constexpr const char* mesh_is_not_had =

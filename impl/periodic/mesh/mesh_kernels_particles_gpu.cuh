@@ -3,7 +3,8 @@
 //
 // Particles come in an order in which neighbours stand together. The points that those of a block reach stand in shared memory,
 // where they fit: charges are added there in whole numbers, and from there to the mesh; values are copied there, and read (a
-// warp's reads from the mesh itself would each meet as many lines of the cache as it has lanes).
+// warp's reads from the mesh itself would each meet as many lines of the cache as it has lanes). Neighbouring lanes have a row
+// of a particle's points: lanes with a particle each would want the same bank of shared memory three or four at a time.
 //
 // Floors, order 6: 216 additions and 216 reads in shared memory a particle.
 #pragma once
@@ -28,8 +29,13 @@ __device__ inline int wrapped(int point, int count) {
     return point < count ? point : point - count;
 }
 
-/// Of a block.
-inline constexpr int most_particles = 128;
+/// Of a block; and its threads, of which `row_lanes` share a particle.
+inline constexpr int most_particles = 128, particle_threads = 256;
+template <int order>
+inline constexpr int row_lanes = order == 4 ? 4 : 8;
+/// Blocks that a multiprocessor is to hold, by registers.
+template <typename T>
+inline constexpr int resident = sizeof(T) == 4 ? 3 : 1;
 
 /// Where a particle is on the mesh: its first point, and the place between points that splines are polynomials of.
 template <typename T>
@@ -55,7 +61,7 @@ struct ReachedPoints {
 
     template <typename T>
     __device__ ReachedPoints(const SplineOrigin<T>& place, int order) {
-        __shared__ int bounds[most_particles / 32][6];
+        __shared__ int bounds[particle_threads / 32][6];
 #pragma unroll
         for (int a = 0; a < 3; ++a) {
             const int least = __reduce_min_sync(~0u, place.first[a]), largest = __reduce_max_sync(~0u, place.first[a]);
@@ -72,11 +78,7 @@ struct ReachedPoints {
         }
     }
     __device__ int count() const { return size[0] * size[1] * size[2]; }
-    /// Number of a particle's first point.
-    template <typename T>
-    __device__ int number(const SplineOrigin<T>& place) const {
-        return ((place.first[0] - from[0]) * size[1] + place.first[1] - from[1]) * size[2] + place.first[2] - from[2];
-    }
+    __device__ int number(int x, int y, int z) const { return ((x - from[0]) * size[1] + y - from[1]) * size[2] + z - from[2]; }
     /// body(number, place in a mesh with rows of so many values) of all points; a thread has all of a column.
     template <typename Body>
     __device__ void for_each(const int (&count)[3], int row_size, const Body& body) const {
@@ -91,29 +93,56 @@ struct ReachedPoints {
     }
 };
 
-template <typename T, int order>
-__device__ __forceinline__ void weigh(const Spline<T>& spline, T t, T (&value)[order], T (&slope)[order]) {
-#pragma unroll
-    for (int lane = 0; lane < order; ++lane) {
-        T v = spline.value[order - 1][lane], s = spline.slope[order - 2][lane];
-#pragma unroll
-        for (int p = order - 2; p >= 0; --p) {
-            v = forces::fused(v, t, spline.value[p][lane]);
-            if (p < order - 2)
-                s = forces::fused(s, t, spline.slope[p][lane]);
-        }
-        value[lane] = v, slope[lane] = s;
-    }
-}
+/// Where the particles of a block are, in shared memory.
+template <typename T>
+struct BlockParticles {
+    int first[3][most_particles];
+    T t[3][most_particles], charge[most_particles];
 
-/// Entry k by selection: an index that is no constant would put the array in memory.
-template <typename T, int order>
-__device__ __forceinline__ T entry(const T (&value)[order], int k) {
-    T chosen = value[0];
+    __device__ void put(int p, const SplineOrigin<T>& place, T q) {
 #pragma unroll
-    for (int other = 1; other < order; ++other)
-        chosen = k == other ? value[other] : chosen;
-    return chosen;
+        for (int a = 0; a < 3; ++a)
+            first[a][p] = place.first[a], t[a][p] = place.t[a];
+        charge[p] = q;
+    }
+};
+
+/// The polynomials of a lane's point of a row; zero in lanes behind the last.
+template <typename T, int order>
+struct LaneSpline {
+    T value[order], slope[order - 1];
+
+    __device__ LaneSpline(const Spline<T>& spline, int lane) {
+#pragma unroll
+        for (int p = 0; p < order; ++p)
+            value[p] = spline.value[p][lane];
+#pragma unroll
+        for (int p = 0; p < order - 1; ++p)
+            slope[p] = spline.slope[p][lane];
+    }
+    template <int count>
+    static __device__ __forceinline__ T at(const T (&terms)[count], T t) {
+        T sum = terms[count - 1];
+#pragma unroll
+        for (int p = count - 2; p >= 0; --p)
+            sum = forces::fused(sum, t, terms[p]);
+        return sum;
+    }
+    __device__ __forceinline__ T weight(T t) const { return at(value, t); }
+    __device__ __forceinline__ T derivative(T t) const { return at(slope, t); }
+};
+
+/// A row's lanes of `value`, for each of them. All lanes of a warp come here.
+template <int order, typename T>
+__device__ __forceinline__ T of_lane(T value, int lane) {
+    return __shfl_sync(~0u, value, lane, row_lanes<order>);
+}
+template <int order, typename T>
+__device__ __forceinline__ T sum_lanes(T value) {
+#pragma unroll
+    for (int step = 1; step < row_lanes<order>; step *= 2)
+        value += __shfl_xor_sync(~0u, value, step);
+    return value;
 }
 
 /// A bound for a point's weight: that of a charge at the point, rounded up.
@@ -160,33 +189,42 @@ __device__ inline long long shifted(long long value, int bits) {
     return bits > -63 ? (value + (1ll << (-bits - 1))) >> -bits : 0;
 }
 
-/// A thread a particle. room: points in shared memory.
+/// particles: of a block, a power of two from 32 on; room: points in shared memory.
 template <typename T, int order>
-__global__ void __launch_bounds__(most_particles) spread(const __grid_constant__ MeshView<T> in, int room) {
+__global__ void __launch_bounds__(particle_threads, resident<T>)
+    spread(const __grid_constant__ MeshView<T> in, int particles, int room) {
     extern __shared__ int numbers[];
+    __shared__ BlockParticles<T> block;
     if (backend::stopped(in.status))
         return;
-    const int64_t own = blockIdx.x * int64_t{blockDim.x} + threadIdx.x, k = min(own, in.sources.n - 1);
+    const int thread = threadIdx.x, lane = thread % row_lanes<order>;
+    const int64_t own = blockIdx.x * int64_t{particles} + min(thread, particles - 1), k = min(own, in.sources.n - 1);
     const SplineOrigin<T> place(in, in.sources, k);
+    const bool there = thread < particles && own < in.sources.n;
+    const T own_charge = there ? static_cast<T>(in.sources.charge[k] * in.charge_scale) : T(0);
+    if (thread < particles)
+        block.put(thread, place, own_charge);
     const ReachedPoints points(place, order);
-    const T q = own < in.sources.n ? static_cast<T>(in.sources.charge[k] * in.charge_scale) : T(0);
-    const T all = backend::block_sum<most_particles>(q < T(0) ? -q : q);
+    const T all = backend::block_sum<particle_threads>(own_charge < T(0) ? -own_charge : own_charge);
     if (!(all > T(0)))
         return;
-    T x[order], y[order], z[order], slope[order];
-    weigh<T, order>(in.spline, place.t[0], x, slope);
-    weigh<T, order>(in.spline, place.t[1], y, slope);
-    weigh<T, order>(in.spline, place.t[2], z, slope);
-    const auto for_each_weight = [&](const auto& add) { // where the particle has a charge
+    const LaneSpline<T, order> spline(in.spline, lane);
+    const auto for_each_weight = [&](const auto& add) { // add(point's number along x, y, z, weight times charge)
+        for (int p = thread / row_lanes<order>; p < particles; p += particle_threads / row_lanes<order>) {
+            const T x = spline.weight(block.t[0][p]), y = spline.weight(block.t[1][p]);
+            const T z = spline.weight(block.t[2][p]) * block.charge[p];
+            const int first_x = block.first[0][p], first_y = block.first[1][p], own_z = block.first[2][p] + lane;
+            T along_y[order];
+#pragma unroll
+            for (int b = 0; b < order; ++b)
+                along_y[b] = of_lane<order>(y, b) * z;
 #pragma unroll 1
-        for (int a = 0; a < order && q != T(0); ++a) {
-            const T along = q * entry(x, a);
+            for (int a = 0; a < order; ++a) {
+                const T along_x = of_lane<order>(x, a);
 #pragma unroll
-            for (int b = 0; b < order; ++b) {
-                const T both = along * y[b];
-#pragma unroll
-                for (int c = 0; c < order; ++c)
-                    add(a, b, c, both * z[c]);
+                for (int b = 0; b < order; ++b)
+                    if (lane < order)
+                        add(first_x + a, first_y + b, own_z, along_x * along_y[b]);
             }
         }
     };
@@ -195,12 +233,10 @@ __global__ void __launch_bounds__(most_particles) spread(const __grid_constant__
         constexpr int most_bits = 100; // of the scale: what is lost then is nothing beside the others' charges
         const int bits = min(29 - ilogb(all * largest_weight<T>(order)), most_bits);
         const WholeCharges<T> whole{numbers, numbers + room, static_cast<T>(ldexp(T(1), bits))};
-        for (int at = threadIdx.x; at < count; at += blockDim.x)
+        for (int at = thread; at < count; at += particle_threads)
             whole.clear(at);
         __syncthreads();
-        const int first = points.number(place);
-        for_each_weight(
-            [&](int a, int b, int c, T value) { whole.add(first + (a * points.size[1] + b) * points.size[2] + c, value); });
+        for_each_weight([&](int x, int y, int z, T value) { whole.add(points.number(x, y, z), value); });
         __syncthreads();
         const int shift = in.fixed_bits - bits - WholeCharges<T>::more_bits;
         points.for_each(in.count, in.count[2], [&](int at, int64_t to) {
@@ -210,99 +246,108 @@ __global__ void __launch_bounds__(most_particles) spread(const __grid_constant__
         return;
     }
     const double fixed = ldexp(1.0, in.fixed_bits);
-    for_each_weight([&](int a, int b, int c, T value) {
-        const int64_t row = static_cast<int64_t>(wrapped(place.first[0] + a, in.count[0])) * in.count[1] +
-                            wrapped(place.first[1] + b, in.count[1]);
-        atomicAdd(in.whole + row * in.count[2] + wrapped(place.first[2] + c, in.count[2]),
+    for_each_weight([&](int x, int y, int z, T value) {
+        const int64_t row = static_cast<int64_t>(wrapped(x, in.count[0])) * in.count[1] + wrapped(y, in.count[1]);
+        atomicAdd(in.whole + row * in.count[2] + wrapped(z, in.count[2]),
                   static_cast<unsigned long long>(llrint(static_cast<double>(value) * fixed)));
     });
 }
 
-/// A thread a target. room: points in shared memory.
+/// particles, room: as of spread().
 template <typename T, int order>
-__global__ void __launch_bounds__(most_particles) read(const __grid_constant__ MeshView<T> in, int room) {
+__global__ void __launch_bounds__(particle_threads, resident<T>)
+    read(const __grid_constant__ MeshView<T> in, int particles, int room) {
     extern __shared__ char shared[];
+    __shared__ BlockParticles<T> block;
+    __shared__ T sums[4][most_particles];
     if (backend::stopped(in.status))
         return;
     T* const values = reinterpret_cast<T*>(shared);
-    const int64_t own = blockIdx.x * int64_t{blockDim.x} + threadIdx.x, k = min(own, in.targets.n - 1);
+    const int thread = threadIdx.x, lane = thread % row_lanes<order>;
+    const int64_t own = blockIdx.x * int64_t{particles} + min(thread, particles - 1), k = min(own, in.targets.n - 1);
     const SplineOrigin<T> place(in, in.targets, k);
+    if (thread < particles)
+        block.put(thread, place, T(0));
     const ReachedPoints points(place, order);
     const int row_size = in.count[2] + spline_lanes;
-    T x[order], y[order], z[order], dx[order], dy[order], dz[order];
-    weigh<T, order>(in.spline, place.t[0], x, dx);
-    weigh<T, order>(in.spline, place.t[1], y, dy);
-    weigh<T, order>(in.spline, place.t[2], z, dz);
-    T sum[4] = {};
-    const auto sum_rows = [&](const auto& row_of) {
+    const LaneSpline<T, order> spline(in.spline, lane);
+    const auto sum_rows = [&](const auto& point_of) { // point_of(its number along x, y, z)
+        for (int p = thread / row_lanes<order>; p < particles; p += particle_threads / row_lanes<order>) {
+            const T x = spline.weight(block.t[0][p]), by_x = spline.derivative(block.t[0][p]);
+            const T y = spline.weight(block.t[1][p]), by_y = spline.derivative(block.t[1][p]);
+            const T z = spline.weight(block.t[2][p]), by_z = spline.derivative(block.t[2][p]);
+            const int first_x = block.first[0][p], first_y = block.first[1][p], own_z = block.first[2][p] + lane;
+            T along_y[order], slope_y[order];
+#pragma unroll
+            for (int b = 0; b < order; ++b)
+                along_y[b] = of_lane<order>(y, b), slope_y[b] = of_lane<order>(by_y, b);
+            T value = 0, slope_x = 0, other_slope = 0;
 #pragma unroll 1
-        for (int a = 0; a < order; ++a) {
-            T along = 0, by_y = 0, by_z = 0;
+            for (int a = 0; a < order; ++a) {
+                T along = 0, slope = 0;
 #pragma unroll
-            for (int b = 0; b < order; ++b) {
-                const T* const row = row_of(a, b);
-                T value = 0, slope = 0;
-#pragma unroll
-                for (int c = 0; c < order; ++c) {
-                    const T at = row[c];
-                    value = forces::fused(at, z[c], value);
-                    slope = forces::fused(at, dz[c], slope);
+                for (int b = 0; b < order; ++b) {
+                    const T at = lane < order ? point_of(first_x + a, first_y + b, own_z) : T(0);
+                    along = forces::fused(along_y[b], at, along);
+                    slope = forces::fused(slope_y[b], at, slope);
                 }
-                along = forces::fused(y[b], value, along);
-                by_y = forces::fused(dy[b], value, by_y);
-                by_z = forces::fused(y[b], slope, by_z);
+                const T weight = of_lane<order>(x, a);
+                value = forces::fused(weight, along, value);
+                slope_x = forces::fused(of_lane<order>(by_x, a), along, slope_x);
+                other_slope = forces::fused(weight, slope, other_slope);
             }
-            const T wx = entry(x, a), sx = entry(dx, a);
-            sum[0] = forces::fused(wx, along, sum[0]), sum[1] = forces::fused(sx, along, sum[1]);
-            sum[2] = forces::fused(wx, by_y, sum[2]), sum[3] = forces::fused(wx, by_z, sum[3]);
+            const T sum[4] = {sum_lanes<order>(z * value), sum_lanes<order>(z * slope_x), sum_lanes<order>(z * other_slope),
+                              sum_lanes<order>(by_z * value)};
+            for (int c = 0; c < 4 && lane == 0; ++c)
+                sums[c][p] = sum[c];
         }
     };
     if (points.count() <= room) {
         points.for_each(in.count, row_size, [&](int at, int64_t from) { values[at] = in.mesh[from]; });
         __syncthreads();
-        const T* const first = values + points.number(place);
-        sum_rows([&](int a, int b) { return first + (a * points.size[1] + b) * points.size[2]; });
+        sum_rows([&](int x, int y, int z) { return values[points.number(x, y, z)]; });
     } else {
-        sum_rows([&](int a, int b) {
-            const int64_t row = static_cast<int64_t>(wrapped(place.first[0] + a, in.count[0])) * in.count[1] +
-                                wrapped(place.first[1] + b, in.count[1]);
-            return in.mesh + row * row_size + place.first[2];
+        sum_rows([&](int x, int y, int z) {
+            const int64_t row = static_cast<int64_t>(wrapped(x, in.count[0])) * in.count[1] + wrapped(y, in.count[1]);
+            return in.mesh[row * row_size + z];
         });
     }
-    if (own >= in.targets.n)
+    __syncthreads();
+    if (thread >= particles || own >= in.targets.n)
         return;
     const double q = in.targets.charge != nullptr ? in.targets.charge[k] * in.charge_scale * in.unit : 0;
-    double potential = static_cast<double>(sum[0]) + 2 * q * in.own[3 * self_terms];
+    double potential = static_cast<double>(sums[0][thread]) + 2 * q * in.own[3 * self_terms];
 #pragma unroll
     for (int a = 0; a < 3; ++a) {
         double sine, cosine; // of half a turn more: as WaveMesh::read
         sincospi(2 * static_cast<double>(place.t[a]), &sine, &cosine);
         const double one = in.own[a * self_terms], two = in.own[a * self_terms + 1];
-        const double own = q * 2 * pi * (sine * one - 4 * sine * cosine * two);
+        const double own_slope = q * 2 * pi * (sine * one - 4 * sine * cosine * two);
         potential -= q * 2 * (-cosine * one + (2 * cosine * cosine - 1) * two);
-        in.out.field[(1 + a) * in.targets.n + k] = in.count[a] * (static_cast<double>(sum[1 + a]) - own) / (-2 * pi);
+        in.out.field[(1 + a) * in.targets.n + k] =
+            in.count[a] * (static_cast<double>(sums[1 + a][thread]) - own_slope) / (-2 * pi);
     }
     in.out.field[k] = potential;
 }
 
-/// A launch of a thread a particle, in blocks as large as the points fit that they are expected to reach.
+/// A launch in blocks as large as the points fit that they are expected to reach.
 template <int order, typename T, class Kernel>
 void launch_particles(backend::Queue& queue, Kernel kernel, const MeshView<T>& view, int64_t particles) {
     constexpr int64_t full = 132 * 8 * 64;             // particles; of fewer the blocks are smaller
     constexpr double preferred = 14336;                // points of a block, in float
     constexpr int most = 20480, most_bytes = 4 * most; // threads of the host may launch side by side: the same for all
     const double points = static_cast<double>(view.count[0]) * view.count[1] * view.count[2];
-    const auto expected = [&](int threads) { // a run along the curve has about two cubes of half of them, or three at an angle
-        const double edge = std::cbrt(0.5 * threads * points / static_cast<double>(particles));
+    const auto expected = [&](int count) { // a run along the curve has about two cubes of half of them, or three at an angle
+        const double edge = std::cbrt(0.5 * count * points / static_cast<double>(particles));
         return (2 * edge + order) * (2 * edge + order) * (edge + order);
     };
-    int threads = particles < full ? most_particles / 2 : most_particles;
-    while (threads > 32 && expected(threads) > preferred)
-        threads /= 2;
-    const int room = static_cast<int>(std::min<double>(1.1 * expected(threads) + 512, most)) / static_cast<int>(sizeof(T) / 4);
+    int count = particles < full ? most_particles / 2 : most_particles; // of a block
+    while (count > 32 && expected(count) > preferred)
+        count /= 2;
+    const int room = static_cast<int>(std::min<double>(1.1 * expected(count) + 512, most)) / static_cast<int>(sizeof(T) / 4);
     const size_t bytes = static_cast<size_t>(room) * sizeof(T);
     GRAFT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_bytes));
-    kernel<<<backend::blocks_for(particles, threads), threads, bytes, queue.stream()>>>(view, room);
+    kernel<<<backend::blocks_for(particles, count), particle_threads, bytes, queue.stream()>>>(view, count, room);
     GRAFT_CUDA_LAUNCHED("particles on a mesh");
     ++queue.launches;
 }
