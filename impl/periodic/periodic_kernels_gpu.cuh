@@ -22,6 +22,13 @@ struct alignas(16) ChunkSource {
     uint32_t print; // of its coordinates: fingerprint()
 };
 
+/// All chunks of the sources.
+struct SourceChunks {
+    const SourceChunk *boxes, *supers; // supers: of 32 chunks each
+    const ChunkSource* near_centre;    // for kernels in float
+    int64_t count;
+};
+
 /// Equal for equal coordinates, hardly ever else. A pair nearer than a float and its rest can tell apart is one particle, or
 /// two at one place, which do nothing to each other, or two that only double tells apart.
 __device__ __forceinline__ uint32_t fingerprint(double x, double y, double z) {
@@ -48,9 +55,7 @@ struct PeriodicPairs {
     forces::DeviceSources sources, targets;
     geometry::Lattice box;
     double inverse[3]; // 1 / edge
-    const SourceChunk *chunks, *supers; // supers: of 32 chunks each
-    const ChunkSource* near_centre;     // the sources, in float
-    int64_t chunk_count;
+    SourceChunks chunks;
     double cutoff, reach_square, scale;
     double close;                // in float: pairs nearer than this are told of
     int64_t blocks, part, parts; // a part: so many chunks

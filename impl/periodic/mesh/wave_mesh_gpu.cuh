@@ -28,7 +28,7 @@ class DeviceWaveMesh {
     ~DeviceWaveMesh();
     /// Enqueues the tables of a lattice and alpha; nothing where they are there. Throws Error(memory, device).
     void set(backend::Queue& queue, const geometry::Lattice& box, double alpha, const MeshChoice& choice, bool in_double);
-    /// Enqueues what sum() must find done: no charges on the mesh. It needs no particles, and may run while they are put in order.
+    /// Enqueues what sum() must find done: no charges on the mesh. It may run while particles are put in order.
     void clear(backend::Queue& queue);
     /// Enqueues all of it: charge, field, and virials without the charges' own.
     void sum(backend::Queue& queue, const MeshWavesTask& task);
