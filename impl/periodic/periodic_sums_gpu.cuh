@@ -25,7 +25,7 @@ struct Combination {
         const double* of_targets; // null: none, as of points
         double own_potential;     // of a unit charge in the waves, where no pair takes it off
     } charge;
-    const double* across;     // places of targets along a slab's open axis; null: no slab
+    const double* across; // places of targets along a slab's open axis; null: no slab
     int open_axis;
     double middle, edge, slab; // slab: 2 pi / volume
     const PeriodicFacts* facts;
@@ -152,7 +152,7 @@ static __global__ void __launch_bounds__(virial_threads) total_virial(const Viri
 }
 
 static __global__ void add_chunks(const double* from, int32_t chunks, int64_t size, double* to,
-                           const backend::DeviceStatus* status) {
+                                  const backend::DeviceStatus* status) {
     const int64_t k = blockIdx.x * int64_t{blockDim.x} + threadIdx.x;
     if (k < size && !backend::stopped(status))
         to[k] = sum_parts(from + k, chunks, size);
