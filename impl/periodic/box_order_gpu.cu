@@ -76,12 +76,13 @@ Cells make_cells(const geometry::Lattice& box, int64_t n) {
     return to;
 }
 
-/// The last bits of a key, which only make a pass of the sort more: with two particles a cell, chunks are as compact.
+/// Bits at the end of a key that the sort leaves out: those of a third pass, where two particles on average share the cells that
+/// are left at most. Of more particles a pass is a small part of the whole, and chunks of a clump would be larger.
 int unsorted_bits(int64_t n, const Cells& cells) {
-    constexpr int pass = 8; // bits
-    const int bits = 3 * cells.bits, spare = bits % pass;
+    constexpr int two_passes = 16;
+    const int spare = 3 * cells.bits - two_passes;
     const double per_cell = static_cast<double>(n) / (std::ldexp(cells.cells[0], -spare) * cells.cells[1] * cells.cells[2]);
-    return bits > pass && per_cell <= 2 ? spare : 0;
+    return spare > 0 && spare < 8 && per_cell <= 2 ? spare : 0;
 }
 
 struct Ordered {

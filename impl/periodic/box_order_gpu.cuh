@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Particles of a periodic box along a curve, so that those near each other in memory are so in space.
 //
-// Keys are Hilbert's of cubic cells, of so few bits that a cell has about an eighth of a particle: two or
-// three passes of the radix sort. Morton's curve jumps, and a block of targets that straddles a jump is as
+// Keys are Hilbert's of cubic cells, of so few bits that a cell has about an eighth of a particle, or up to two where that
+// spares a pass of the radix sort: two or three passes. Morton's curve jumps, and a block of targets that straddles a jump is as
 // large as the box. Equal keys keep their order: the same order every run.
 #pragma once
 
@@ -10,11 +10,11 @@
 
 namespace graft::periodic {
 
-/// What is made of sources on the way. A null pointer: not.
+/// What is made of sources on the way; null: not made.
 struct ChunkOutput {
     SourceChunk *chunks = nullptr, *supers = nullptr; // boxes of 32 sources, and of 32 of these
     ChunkSource* near_centre = nullptr;
-    double scale = 1, charge_scale = 1; // of its places and charges
+    double scale = 1, charge_scale = 1; // of near_centre
 };
 
 class PeriodicOrder {

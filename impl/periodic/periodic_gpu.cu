@@ -147,14 +147,14 @@ void DevicePeriodic::set(backend::Queue& queue, const DeviceLattice& lattice) {
     const bool same = !tiles_.empty() && lattice == lattice_;
     const double largest = lattice.mesh.order > 0 ? 0 : lattice.largest_wave; // the first tile is always there
     const bool same_tiles = !tiles_.empty() && lattice.box == lattice_.box && largest == largest_of_tiles_;
+    if (lattice.mesh.order > 0) // where memory is refused, nothing is taken
+        work_->mesh.set(queue, lattice.box, lattice.alpha, lattice.mesh, lattice.in_double);
     lattice_ = lattice;
     if (same)
         return;
     if (!same_tiles)
         set_tiles(queue, largest);
     make_table(queue, nullptr);
-    if (lattice.mesh.order > 0)
-        work_->mesh.set(queue, lattice.box, lattice.alpha, lattice.mesh, lattice.in_double);
 }
 
 /// Of softening lengths per particle, whose mean square only the device knows, or of a plan.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernels of a periodic box share: their parameters and launchers.
+// What the kernels of a periodic box share: parameters, launchers, and how a source stands in float.
 #pragma once
 
 #include "periodic/periodic_gpu.cuh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a block of the pair kernels of a periodic box has in shared memory, and where its targets are.
+// What a block of the pair kernels of a periodic box has in shared memory; where its targets, and images of chunks, are.
 #pragma once
 
 #include "periodic/periodic_kernels_gpu.cuh"
@@ -42,7 +42,7 @@ struct Targets {
 template <typename T>
 struct OneImage {
     bool single = false;
-    T shift[3] = {};
+    T way[3] = {};
     float rest[sizeof(T) == 4 ? 3 : 1] = {};
 };
 

@@ -8,7 +8,7 @@
 // part of 16 targets takes those within the cut-off of its own, smaller box, and a lane sums every second group of
 // four of them for one target (in T, then in double). So at any density the lanes are full, and of the pairs
 // computed a share of (4 pi / 3 r^3) / (volume within r of a part's box) is inside the cut-off r. Slots of the
-// search: about 60 per 32 chunks and 60 per chunk and image, 30 a part and 32 images kept, beside 16 pairs for each
+// search: about 60 per 32 chunks, 60 per chunk and image (without double in float where it is the only one), 30 a part and 32 images kept, beside 16 pairs for each
 // of them that a part takes.
 // Coordinates in float are relative to the centre of the targets' box, in units of a power of two near the cut-off;
 // pairs nearer than a sixteenth of the frame take what rounding took off their coordinates from beside them, or the
@@ -261,9 +261,9 @@ struct Block {
             const double way = d[a] + shift[a], gap = fmax(fabs(way) - place.half[a] - chunk.half[a], 0.0);
             gap_square += gap * gap;
             if constexpr (in_float)
-                image.shift[a] = split_float(way * in.scale, image.rest[a]);
+                image.way[a] = split_float(way * in.scale, image.rest[a]);
             else
-                image.shift[a] = shift[a];
+                image.way[a] = shift[a];
         }
         return gap_square <= in.reach_square;
     }
@@ -307,31 +307,34 @@ struct Block {
             OneImage<T> its;
             its.single = __shfl_sync(~0u, image.single, of);
             for (int a = 0; a < 3; ++a) {
-                its.shift[a] = __shfl_sync(~0u, image.shift[a], of);
+                its.way[a] = __shfl_sync(~0u, image.way[a], of);
                 if constexpr (in_float)
                     its.rest[a] = __shfl_sync(~0u, image.rest[a], of);
             }
             const int64_t begin = __shfl_sync(~0u, chunk, of) * chunk_sources;
-            if (in_float && its.single)
-                meet_near_centre(begin, its);
-            else
-                meet(place, begin, its);
+            if constexpr (in_float)
+                if (its.single) {
+                    meet_near_centre(begin, its);
+                    continue;
+                }
+            meet(place, begin, its);
         }
     }
 
-    /// One image of a chunk whose sources are known from its centre: no double.
+    /// In float: the one image of a chunk, from its centre.
     __device__ __forceinline__ void meet_near_centre(int64_t begin, const OneImage<T>& image) {
         const int64_t j = min(begin + lane, in.sources.n - 1);
         const ChunkSource source = in.chunks.near_centre[j];
-        Source<T> at;
-        float lost[3];
-        at.x = exact_sum(image.shift[0], source.x, lost[0]);
-        at.y = exact_sum(image.shift[1], source.y, lost[1]);
-        at.z = exact_sum(image.shift[2], source.z, lost[2]);
-        at.q = source.q;
+        const float from_centre[3] = {source.x, source.y, source.z};
+        float place[3], lost[3];
 #pragma unroll
-        for (int a = 0; a < 3; ++a)
+        for (int a = 0; a < 3; ++a) {
+            const float sum = exact_sum(image.way[a], from_centre[a], lost[a]);
             lost[a] += image.rest[a] + source.rest[a];
+            place[a] = sum + lost[a]; // the float next to the place: both summands may be far longer
+            lost[a] -= place[a] - sum;
+        }
+        const Source<T> at{place[0], place[1], place[2], source.q};
         T of_source = 0;
         if constexpr (soft_ones)
             of_source = soften(in.sources.softening, j);
@@ -339,7 +342,7 @@ struct Block {
              source.print);
     }
 
-    /// Images of the sources of a chunk, a lane each.
+    /// Images of the sources of a chunk, a lane each; in float where there may be several.
     __device__ __forceinline__ void meet(const BlockRegion& place, int64_t begin, const OneImage<T>& image) {
         const int64_t j = min(begin + lane, in.sources.n - 1);
         const bool there = begin + lane < in.sources.n;
@@ -368,7 +371,7 @@ struct Block {
             for (int b = 0; b < count[1]; ++b)
 #pragma unroll 1
                 for (int a = 0; a < count[0]; ++a) {
-                    geometry::Vec3 s{image.shift[0], image.shift[1], image.shift[2]};
+                    geometry::Vec3 s{image.way[0], image.way[1], image.way[2]};
                     if (!image.single)
                         s = in.box.shift(from[0] + a, from[1] + b, from[2] + c);
                     Source<T> at; // in double as it is, in float from the centre

@@ -6,7 +6,7 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-usage: tests/install/fresh.sh {bookworm|trixie} {demo|test|install|packages|wheel|build} [OPTION...] [-- ARGUMENT...]
+usage: tests/install/fresh.sh {bookworm|trixie} {demo|test|install|packages|wheel|build|aarch64} [OPTION...] [-- ARGUMENT...]
        tests/install/fresh.sh {bookworm|trixie} run [OPTION...] -- COMMAND [ARGUMENT...]
 
   demo, test, build   ./bootstrap of that name, with the ARGUMENTs
@@ -15,6 +15,7 @@ usage: tests/install/fresh.sh {bookworm|trixie} {demo|test|install|packages|whee
                       use it
   wheel               ./bootstrap wheel, then bare roots of this and the newer Debian where pip installs what came; Python, the graft command
                       and a host in C use it
+  aarch64             the library and its unit tests, compiled for ARM by Debian's cross compiler and run by qemu; ARGUMENTs are ctest's
   run                 COMMAND in the clone's folder: to look at what failed in a root that was kept
 
   --root FOLDER     keep the root in FOLDER, and go on in it where it exists (default: a temporary one, removed at the end)
@@ -36,7 +37,7 @@ parse() {
     *) usage >&2; exit 2 ;;
     esac
     case "${2:-}" in
-    demo | test | install | packages | wheel | build | run) what=$2 ;;
+    demo | test | install | packages | wheel | build | aarch64 | run) what=$2 ;;
     *) usage >&2; exit 2 ;;
     esac
     shift 2
@@ -166,6 +167,19 @@ cc 01_minimal.c \$(pkg-config --cflags --libs graft) -lm
 ./a.out"
 }
 
+# An emulator is slow: only the unit tests, and not those of time.
+use_cross_compiler() {
+    inside bash -exc "export DEBIAN_FRONTEND=noninteractive
+dpkg --add-architecture arm64
+apt-get update -q
+apt-get install -y -q --no-install-recommends cmake ninja-build pkg-config python3 g++-aarch64-linux-gnu qemu-user libgtest-dev \
+    libyaml-cpp-dev:arm64 libhwy-dev:arm64
+cmake -S . -B build/aarch64 -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_TOOLCHAIN_FILE=\$PWD/tests/install/aarch64.cmake \
+    -DGRAFT_WITH_TESTS=ON -DGRAFT_WITH_HOSTS=OFF -DGRAFT_WITH_STUDY=OFF
+cmake --build build/aarch64
+ctest --test-dir build/aarch64 -L unit -j \$(nproc) \"\$@\"" aarch64 "$@"
+}
+
 run_what() {
     case "$what" in
     run) inside "${arguments[@]}" ;;
@@ -178,6 +192,7 @@ $(cd "$repository" && examples_of_install)" ;;
     packages)
         inside ./bootstrap packages "${arguments[@]}"
         use_packages ;;
+    aarch64) use_cross_compiler "${arguments[@]}" ;;
     wheel)
         inside ./bootstrap wheel "${arguments[@]}"
         local built=$root built_on=$suite newer

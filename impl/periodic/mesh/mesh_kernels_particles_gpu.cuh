@@ -223,7 +223,7 @@ __global__ void __launch_bounds__(particle_threads, resident<T>)
                 const T along_x = of_lane<order>(x, a);
 #pragma unroll
                 for (int b = 0; b < order; ++b)
-                    if (lane < order)
+                    if (lane < order && z != T(0)) // neither behind the row nor without a charge
                         add(first_x + a, first_y + b, own_z, along_x * along_y[b]);
             }
         }
@@ -333,9 +333,9 @@ __global__ void __launch_bounds__(particle_threads, resident<T>)
 /// A launch in blocks as large as the points fit that they are expected to reach.
 template <int order, typename T, class Kernel>
 void launch_particles(backend::Queue& queue, Kernel kernel, const MeshView<T>& view, int64_t particles) {
-    constexpr int64_t full = 132 * 8 * 64;             // particles; of fewer the blocks are smaller
-    constexpr double preferred = 14336;                // points of a block, in float
-    constexpr int most = 20480, most_bytes = 4 * most; // threads of the host may launch side by side: the same for all
+    constexpr int64_t full = 132 * 8 * 64; // particles; of fewer the blocks are smaller
+    constexpr int most_bytes = 81920;      // threads of the host may launch side by side: the same for all
+    constexpr double most = most_bytes / sizeof(T), preferred = 0.7 * most; // points of a block
     const double points = static_cast<double>(view.count[0]) * view.count[1] * view.count[2];
     const auto expected = [&](int count) { // a run along the curve has about two cubes of half of them, or three at an angle
         const double edge = std::cbrt(0.5 * count * points / static_cast<double>(particles));
@@ -344,7 +344,7 @@ void launch_particles(backend::Queue& queue, Kernel kernel, const MeshView<T>& v
     int count = particles < full ? most_particles / 2 : most_particles; // of a block
     while (count > 32 && expected(count) > preferred)
         count /= 2;
-    const int room = static_cast<int>(std::min<double>(1.1 * expected(count) + 512, most)) / static_cast<int>(sizeof(T) / 4);
+    const int room = static_cast<int>(std::min(1.1 * expected(count) + 512, most));
     const size_t bytes = static_cast<size_t>(room) * sizeof(T);
     GRAFT_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_bytes));
     kernel<<<backend::blocks_for(particles, count), particle_threads, bytes, queue.stream()>>>(view, count, room);
