@@ -8,8 +8,8 @@
 // part of 16 targets takes those within the cut-off of its own, smaller box, and a lane sums every second group of
 // four of them for one target (in T, then in double). So at any density the lanes are full, and of the pairs
 // computed a share of (4 pi / 3 r^3) / (volume within r of a part's box) is inside the cut-off r. Slots of the
-// search: about 60 per 32 chunks, 60 per chunk and image (without double in float where it is the only one), 30 a part and 32 images kept, beside 16 pairs for each
-// of them that a part takes.
+// search: about 60 per 32 chunks, 60 per chunk and image (without double in float where it is the only one), 30 a part and
+// 32 images kept, beside 16 pairs for each of them that a part takes.
 // Coordinates in float are relative to the centre of the targets' box, in units of a power of two near the cut-off;
 // pairs nearer than a sixteenth of the frame take what rounding took off their coordinates from beside them, or the
 // nearest pair of all would have most of the error; pairs so near that this is not enough are told of. In double
