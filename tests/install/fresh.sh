@@ -172,8 +172,8 @@ use_cross_compiler() {
     inside bash -exc "export DEBIAN_FRONTEND=noninteractive
 dpkg --add-architecture arm64
 apt-get update -q
-apt-get install -y -q --no-install-recommends cmake ninja-build pkg-config python3 g++-aarch64-linux-gnu qemu-user libgtest-dev \
-    libyaml-cpp-dev:arm64 libhwy-dev:arm64
+apt-get install -y -q --no-install-recommends cmake ninja-build pkg-config python3 g++-aarch64-linux-gnu qemu-user \
+    libyaml-cpp-dev:arm64 libhwy-dev:arm64 libgtest-dev:arm64
 cmake -S . -B build/aarch64 -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_TOOLCHAIN_FILE=\$PWD/tests/install/aarch64.cmake \
     -DGRAFT_WITH_TESTS=ON -DGRAFT_WITH_HOSTS=OFF -DGRAFT_WITH_STUDY=OFF
 cmake --build build/aarch64
