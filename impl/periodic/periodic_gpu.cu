@@ -196,7 +196,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
         make_table(queue, task.facts);
     w.found_close.resize(1);
     w.side.follow(queue.stream());
-    {
+    { // while particles are put in order
         const backend::OnSide on_side(queue, w.side);
         GRAFT_CUDA(cudaMemsetAsync(w.found_close.data(), 0, sizeof(int32_t), queue.stream()));
         if (on_mesh)
@@ -234,7 +234,7 @@ void DevicePeriodic::evaluate(backend::Queue& queue, const forces::DeviceEvaluat
         w.partial.resize(in.parts * components * n);
         w.pair_parts = in.parts * in.blocks;
         w.pair_virial.resize(task.virial ? 6 * w.pair_parts : 0);
-        in.chunks = {w.chunks.data(), w.supers.data(), w.near_centre.data(), in.chunks.count};
+        in.chunks.boxes = w.chunks.data(), in.chunks.supers = w.supers.data(), in.chunks.near_centre = w.near_centre.data();
         in.partial = w.partial.data(), in.virial = w.pair_virial.data(), in.status = queue.status();
         in.found_close = w.found_close.data();
         launch_periodic_pairs(queue, forces::pair_kind(how.pairs), how.pairs.potential, task.virial, in);

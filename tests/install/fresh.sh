@@ -167,7 +167,7 @@ cc 01_minimal.c \$(pkg-config --cflags --libs graft) -lm
 ./a.out"
 }
 
-# An emulator is slow: only the unit tests, and not those of time.
+# An emulator is slow: the unit tests alone.
 use_cross_compiler() {
     inside bash -exc "export DEBIAN_FRONTEND=noninteractive
 dpkg --add-architecture arm64

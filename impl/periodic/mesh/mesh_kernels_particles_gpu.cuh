@@ -29,6 +29,12 @@ __device__ inline int wrapped(int point, int count) {
     return point < count ? point : point - count;
 }
 
+/// The mesh's row of points at x and y, which may be beyond its far faces.
+template <typename T>
+__device__ inline int64_t row_of(const MeshView<T>& in, int x, int y) {
+    return static_cast<int64_t>(wrapped(x, in.count[0])) * in.count[1] + wrapped(y, in.count[1]);
+}
+
 /// Of a block; and its threads, of which `row_lanes` share a particle.
 inline constexpr int most_particles = 128, particle_threads = 256;
 template <int order>
@@ -223,7 +229,7 @@ __global__ void __launch_bounds__(particle_threads, resident<T>)
                 const T along_x = of_lane<order>(x, a);
 #pragma unroll
                 for (int b = 0; b < order; ++b)
-                    if (lane < order && z != T(0)) // neither behind the row nor without a charge
+                    if (z != T(0)) // neither behind the row nor without a charge
                         add(first_x + a, first_y + b, own_z, along_x * along_y[b]);
             }
         }
@@ -247,8 +253,7 @@ __global__ void __launch_bounds__(particle_threads, resident<T>)
     }
     const double fixed = ldexp(1.0, in.fixed_bits);
     for_each_weight([&](int x, int y, int z, T value) {
-        const int64_t row = static_cast<int64_t>(wrapped(x, in.count[0])) * in.count[1] + wrapped(y, in.count[1]);
-        atomicAdd(in.whole + row * in.count[2] + wrapped(z, in.count[2]),
+        atomicAdd(in.whole + row_of(in, x, y) * in.count[2] + wrapped(z, in.count[2]),
                   static_cast<unsigned long long>(llrint(static_cast<double>(value) * fixed)));
     });
 }
@@ -307,10 +312,7 @@ __global__ void __launch_bounds__(particle_threads, resident<T>)
         __syncthreads();
         sum_rows([&](int x, int y, int z) { return values[points.number(x, y, z)]; });
     } else {
-        sum_rows([&](int x, int y, int z) {
-            const int64_t row = static_cast<int64_t>(wrapped(x, in.count[0])) * in.count[1] + wrapped(y, in.count[1]);
-            return in.mesh[row * row_size + z];
-        });
+        sum_rows([&](int x, int y, int z) { return in.mesh[row_of(in, x, y) * row_size + z]; });
     }
     __syncthreads();
     if (thread >= particles || own >= in.targets.n)
